@@ -103,5 +103,11 @@ def _promoted(column: pb.PromotedColumn) -> PromotedColumn:
         )
     field_id = column.field_id if column.HasField("field_id") else None
     return PromotedColumn(
-        column.name, kql_type, scope, column.attribute, field_id, is_bound=column.bound
+        column.name,
+        kql_type,
+        scope,
+        column.attribute,
+        field_id,
+        is_bound=column.bound,
+        name_id=column.name_id if column.HasField("name_id") else None,
     )

@@ -83,15 +83,8 @@ def caller() -> AuditCaller:
     return AuditCaller(current.get().subject, called_from.host, called_from.request_id)
 
 
-_I, _N, _M, _J, _R, _G, _C = (
-    Role.INGEST,
-    Role.NURSERY,
-    Role.MERGE,
-    Role.JANITOR,
-    Role.READER,
-    Role.GATEWAY,
-    Role.CATALOG,
-)
+_I, _N, _M, _J = Role.INGEST, Role.NURSERY, Role.MERGE, Role.JANITOR
+_R, _G, _C = Role.READER, Role.GATEWAY, Role.CATALOG
 _EVERY = (_I, _N, _M, _J, _R, _G, _C)
 _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
     "CatalogService": {
@@ -248,6 +241,9 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "UnlockResource": (_C,),
         "BreakLock": (),
         **dict.fromkeys(("CreateGroup", "RenameGroup", "DeleteGroup"), (_C,)),
+        # Those who create datasets do not choose their quotas.
+        "SetCreatorQuota": (),
+        "ListCreatorQuotas": (_C,),
     },
 }
 # The roles whose tokens may be limited to datasets, and the calls that such a token may make: each

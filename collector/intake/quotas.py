@@ -41,9 +41,21 @@ class Allowance:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the dataset has reached its quota for this month."""
+        """Whether the dataset, or all of its creator's, have reached their quota for this month."""
+        return self._has_spent(self.usage.message.records, self.usage.message.limit) or (
+            self.has_spent_creators
+        )
+
+    @property
+    def has_spent_creators(self) -> bool:
+        """Whether all datasets of the creator have reached their quota for this month."""
         usage = self.usage.message
-        return usage.limit >= 0 and usage.records + self.own_records >= usage.limit
+        return usage.HasField("creator_limit") and self._has_spent(
+            usage.creator_records, usage.creator_limit
+        )
+
+    def _has_spent(self, records: int, limit: int) -> bool:
+        return 0 <= limit <= records + self.own_records
 
     def hold(self) -> bool:
         """Count one export; true if it is one of those that wait until merges have caught up."""
@@ -84,7 +96,7 @@ class Quotas:
             self._refresh()
         USAGE_AGE_SECONDS.set(max(0.0, now - allowance.asked_at))
         if allowance.is_spent:
-            raise Refused(_spent(allowance.usage))
+            raise Refused(_spent(allowance))
         if allowance.hold():
             raise _behind(allowance.usage)
         return allowance.usage
@@ -96,7 +108,7 @@ class Quotas:
             # Forgotten while the export's conversion waited for its turn.
             raise unavailable(_UNKNOWN_USAGE)
         if allowance.is_spent:
-            raise Refused(_spent(allowance.usage))
+            raise Refused(_spent(allowance))
         allowance.own_records += num_records
         return allowance
 
@@ -159,11 +171,11 @@ def _behind(usage: MonthlyUsage) -> Refused:
     return over_limit("merge_debt", text, HELD_SECS)
 
 
-def _spent(usage: MonthlyUsage) -> Refusal:
-    limit, month = usage.message.limit, usage.message.month
-    text = (
-        f"dataset {usage.name} has accepted its {limit} records of {month} (UTC),"
-        " duplicates counted"
-    )
+def _spent(allowance: Allowance) -> Refusal:
+    usage, name = allowance.usage.message, allowance.usage.name
+    owner, limit = f"dataset {name} has accepted its", usage.limit
+    if allowance.has_spent_creators:
+        owner, limit = f"the creator of dataset {name} has reached the", usage.creator_limit
+    text = f"{owner} {limit} records of {usage.month} (UTC), duplicates counted"
     # No delay is given, so that exporters drop it by OTLP's rules: the month may be long.
     return Refusal(Code.RESOURCE_EXHAUSTED, text, reason=QuotaExceeded.reason)

@@ -17,7 +17,14 @@ from meta.services.lookup import changes, unmerged_babies
 from meta.services.merging import exclusions, merge_plan
 from meta.services.pins import pins
 from meta.services.registration import deduplication, registrations
-from meta.services.resources import dataset_numbers, groups, locks, resources, vacuums
+from meta.services.resources import (
+    creator_quotas,
+    dataset_numbers,
+    groups,
+    locks,
+    resources,
+    vacuums,
+)
 from meta.services.rewrites import rewrite_jobs
 from meta.services.segments import unread_segments
 from meta.services.server_parts import ServerParts
@@ -50,7 +57,7 @@ OPERATIONS = (
     stream_offsets,
     workers,
 )
-RESOURCES = (resources, dataset_numbers, groups, locks, vacuums)
+RESOURCES = (resources, dataset_numbers, groups, locks, vacuums, creator_quotas)
 
 
 def find_in(modules: Sequence[ModuleType], server: ServerParts) -> Callable[[str], Any]:

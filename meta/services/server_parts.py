@@ -1,12 +1,13 @@
 """Parts of a server that the functions of OperationsService and ResourcesService work with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from meta.commits.change_feed import ChangeFeed
 from meta.commits.merge_debts import MergeDebts
 from meta.commits.merge_registrar import MergeRegistrar
 from meta.commits.transactions import Transactions
 from meta.config import Settings
+from meta.services.streams.creator_records import CreatorRecords
 from meta.store.access.token_secrets import TokenHasher
 
 
@@ -20,3 +21,4 @@ class ServerParts:
     registrar: MergeRegistrar
     hasher: TokenHasher
     debts: MergeDebts
+    creators: CreatorRecords = field(default_factory=CreatorRecords)

@@ -762,6 +762,7 @@ class UpdateSchemaRequest(_message.Message):
     FREEZE_FIELD_NUMBER: _builtins.int
     IS_REVISION_FIELD_NUMBER: _builtins.int
     COLUMN_ORDER_FIELD_NUMBER: _builtins.int
+    RENAME_COLUMNS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Schema id."""
     name: _builtins.str
@@ -788,6 +789,14 @@ class UpdateSchemaRequest(_message.Message):
     def column_order(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The names of all columns that the schema has then, in their new order; empty = the order stays."""
 
+    @_builtins.property
+    def rename_columns(self) -> _containers.RepeatedCompositeFieldContainer[Global___ColumnRename]:
+        """Columns to rename. They keep their Parquet field ids and their attributes in the datasets that
+        follow the schema, and earlier versions keep the former names. FAILED_PRECONDITION
+        (UPGRADE_UNFINISHED) until `segplane migrate --finish`, (STILL_REFERENCED) if a projection reads
+        the former name.
+        """
+
     def __init__(
         self,
         *,
@@ -800,10 +809,11 @@ class UpdateSchemaRequest(_message.Message):
         freeze: _builtins.bool = ...,
         is_revision: _builtins.bool = ...,
         column_order: _abc.Iterable[_builtins.str] | None = ...,
+        rename_columns: _abc.Iterable[Global___ColumnRename] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_new_name", b"_new_name", "expected_version", b"expected_version", "id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_new_name", b"_new_name", "add_columns", b"add_columns", "column_order", b"column_order", "expected_version", b"expected_version", "freeze", b"freeze", "id", b"id", "identifier", b"identifier", "is_revision", b"is_revision", "name", b"name", "new_name", b"new_name", "remove_columns", b"remove_columns"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version", "_new_name", b"_new_name", "add_columns", b"add_columns", "column_order", b"column_order", "expected_version", b"expected_version", "freeze", b"freeze", "id", b"id", "identifier", b"identifier", "is_revision", b"is_revision", "name", b"name", "new_name", b"new_name", "remove_columns", b"remove_columns", "rename_columns", b"rename_columns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__expected_version: _TypeAlias = _typing.Literal["expected_version"]  # noqa: Y015
     _WhichOneofArgType__expected_version: _TypeAlias = _typing.Literal["_expected_version", b"_expected_version"]  # noqa: Y015
@@ -819,6 +829,32 @@ class UpdateSchemaRequest(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
 
 Global___UpdateSchemaRequest: _TypeAlias = UpdateSchemaRequest  # noqa: Y015
+
+@_typing.final
+class ColumnRename(_message.Message):
+    """Another name of a column."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    NEW_NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The column's name."""
+    new_name: _builtins.str
+    """Its new name, which no column has."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        new_name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "new_name", b"new_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ColumnRename: _TypeAlias = ColumnRename  # noqa: Y015
 
 @_typing.final
 class UpdateSchemaResponse(_message.Message):

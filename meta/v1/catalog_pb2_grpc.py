@@ -248,8 +248,8 @@ class CatalogServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateSchema(self, request, context):
-        """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice, an
-        add of an existing column, a remove of a missing one, or removing the last column is
+        """Renames a schema and its columns, adds and removes columns, all or nothing. A column in two lists
+        or twice, an add of an existing column, a remove of a missing one, or removing the last column is
         INVALID_ARGUMENT; a concurrent change is ABORTED (RACE_LOST). An omitted KqlType in add_columns
         IS bool.
         """

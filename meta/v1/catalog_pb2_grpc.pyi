@@ -66,8 +66,8 @@ class CatalogServiceStub:
     ListSchemas: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.ListSchemasRequest, _catalog_pb2.ListSchemasResponse]
     """Pages through the schemas."""
     UpdateSchema: _grpc.UnaryUnaryMultiCallable[_catalog_pb2.UpdateSchemaRequest, _catalog_pb2.UpdateSchemaResponse]
-    """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice, an
-    add of an existing column, a remove of a missing one, or removing the last column is
+    """Renames a schema and its columns, adds and removes columns, all or nothing. A column in two lists
+    or twice, an add of an existing column, a remove of a missing one, or removing the last column is
     INVALID_ARGUMENT; a concurrent change is ABORTED (RACE_LOST). An omitted KqlType in add_columns
     IS bool.
     """
@@ -147,8 +147,8 @@ class CatalogServiceAsyncStub(CatalogServiceStub):
     ListSchemas: _aio.UnaryUnaryMultiCallable[_catalog_pb2.ListSchemasRequest, _catalog_pb2.ListSchemasResponse]  # type: ignore[assignment]
     """Pages through the schemas."""
     UpdateSchema: _aio.UnaryUnaryMultiCallable[_catalog_pb2.UpdateSchemaRequest, _catalog_pb2.UpdateSchemaResponse]  # type: ignore[assignment]
-    """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice, an
-    add of an existing column, a remove of a missing one, or removing the last column is
+    """Renames a schema and its columns, adds and removes columns, all or nothing. A column in two lists
+    or twice, an add of an existing column, a remove of a missing one, or removing the last column is
     INVALID_ARGUMENT; a concurrent change is ABORTED (RACE_LOST). An omitted KqlType in add_columns
     IS bool.
     """
@@ -280,8 +280,8 @@ class CatalogServiceServicer:
         request: _catalog_pb2.UpdateSchemaRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_catalog_pb2.UpdateSchemaResponse, _abc.Awaitable[_catalog_pb2.UpdateSchemaResponse]]:
-        """Renames a schema, adds and removes columns, all or nothing. A column in both lists or twice, an
-        add of an existing column, a remove of a missing one, or removing the last column is
+        """Renames a schema and its columns, adds and removes columns, all or nothing. A column in two lists
+        or twice, an add of an existing column, a remove of a missing one, or removing the last column is
         INVALID_ARGUMENT; a concurrent change is ABORTED (RACE_LOST). An omitted KqlType in add_columns
         IS bool.
         """

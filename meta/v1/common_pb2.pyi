@@ -825,6 +825,7 @@ class PromotedColumn(_message.Message):
     FIELD_ID_FIELD_NUMBER: _builtins.int
     BOUND_FIELD_NUMBER: _builtins.int
     ENFORCED_FIELD_NUMBER: _builtins.int
+    NAME_ID_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Column name in the segment; must not collide with a column of the format."""
     type: Global___KqlType.ValueType
@@ -847,6 +848,10 @@ class PromotedColumn(_message.Message):
     (SchemaViolations) is quarantine or reject: a record whose value does not fit the column's
     type is no row. Ignored in requests.
     """
+    name_id: _builtins.int
+    """Set if the column had another name before: the number that takes the place of field_id in the
+    promoted_field_ids of segments that have the column by this name. Ignored in requests.
+    """
     def __init__(
         self,
         *,
@@ -857,14 +862,20 @@ class PromotedColumn(_message.Message):
         field_id: _builtins.int | None = ...,
         bound: _builtins.bool = ...,
         enforced: _builtins.bool = ...,
+        name_id: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_field_id", b"_field_id", "field_id", b"field_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_field_id", b"_field_id", "_name_id", b"_name_id", "field_id", b"field_id", "name_id", b"name_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_field_id", b"_field_id", "attribute", b"attribute", "bound", b"bound", "enforced", b"enforced", "field_id", b"field_id", "name", b"name", "scope", b"scope", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_field_id", b"_field_id", "_name_id", b"_name_id", "attribute", b"attribute", "bound", b"bound", "enforced", b"enforced", "field_id", b"field_id", "name", b"name", "name_id", b"name_id", "scope", b"scope", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__field_id: _TypeAlias = _typing.Literal["field_id"]  # noqa: Y015
     _WhichOneofArgType__field_id: _TypeAlias = _typing.Literal["_field_id", b"_field_id"]  # noqa: Y015
+    _WhichOneofReturnType__name_id: _TypeAlias = _typing.Literal["name_id"]  # noqa: Y015
+    _WhichOneofArgType__name_id: _TypeAlias = _typing.Literal["_name_id", b"_name_id"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__field_id) -> _WhichOneofReturnType__field_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__name_id) -> _WhichOneofReturnType__name_id | None: ...
 
 Global___PromotedColumn: _TypeAlias = PromotedColumn  # noqa: Y015
 

@@ -3023,6 +3023,8 @@ class DatasetUsage(_message.Message):
     DEDUPLICATION_COLUMN_FIELD_NUMBER: _builtins.int
     ROWS_FIELD_NUMBER: _builtins.int
     DUPLICATES_FIELD_NUMBER: _builtins.int
+    CREATOR_LIMIT_FIELD_NUMBER: _builtins.int
+    CREATOR_RECORDS_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
     month: _builtins.str
@@ -3049,6 +3051,10 @@ class DatasetUsage(_message.Message):
     """Records that became no row because their events were rows already, of all months; unset unless
     with_rows asks for it.
     """
+    creator_limit: _builtins.int
+    """The limit of records of all datasets of its creator; unset = none."""
+    creator_records: _builtins.int
+    """Records of all these datasets in the month, if there is a limit; a few seconds old."""
     @_builtins.property
     def ingest_limits(self) -> Global___IngestLimits:
         """Limits that collectors apply to each ingest token."""
@@ -3085,15 +3091,21 @@ class DatasetUsage(_message.Message):
         deduplication_column: _common_pb2.PromotedColumn | None = ...,
         rows: _builtins.int | None = ...,
         duplicates: _builtins.int | None = ...,
+        creator_limit: _builtins.int | None = ...,
+        creator_records: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_duplicates", b"_duplicates", "_rows", b"_rows", "deduplication", b"deduplication", "deduplication_column", b"deduplication_column", "duplicates", b"duplicates", "ingest_limits", b"ingest_limits", "rows", b"rows"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_creator_limit", b"_creator_limit", "_duplicates", b"_duplicates", "_rows", b"_rows", "creator_limit", b"creator_limit", "deduplication", b"deduplication", "deduplication_column", b"deduplication_column", "duplicates", b"duplicates", "ingest_limits", b"ingest_limits", "rows", b"rows"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_duplicates", b"_duplicates", "_rows", b"_rows", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "deduplication", b"deduplication", "deduplication_column", b"deduplication_column", "duplicates", b"duplicates", "enforced_columns", b"enforced_columns", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records", "rejects_since", b"rejects_since", "rows", b"rows", "timestamp_unit", b"timestamp_unit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_creator_limit", b"_creator_limit", "_duplicates", b"_duplicates", "_rows", b"_rows", "creator_limit", b"creator_limit", "creator_records", b"creator_records", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "deduplication", b"deduplication", "deduplication_column", b"deduplication_column", "duplicates", b"duplicates", "enforced_columns", b"enforced_columns", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records", "rejects_since", b"rejects_since", "rows", b"rows", "timestamp_unit", b"timestamp_unit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__creator_limit: _TypeAlias = _typing.Literal["creator_limit"]  # noqa: Y015
+    _WhichOneofArgType__creator_limit: _TypeAlias = _typing.Literal["_creator_limit", b"_creator_limit"]  # noqa: Y015
     _WhichOneofReturnType__duplicates: _TypeAlias = _typing.Literal["duplicates"]  # noqa: Y015
     _WhichOneofArgType__duplicates: _TypeAlias = _typing.Literal["_duplicates", b"_duplicates"]  # noqa: Y015
     _WhichOneofReturnType__rows: _TypeAlias = _typing.Literal["rows"]  # noqa: Y015
     _WhichOneofArgType__rows: _TypeAlias = _typing.Literal["_rows", b"_rows"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__creator_limit) -> _WhichOneofReturnType__creator_limit | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__duplicates) -> _WhichOneofReturnType__duplicates | None: ...
     @_typing.overload

@@ -1432,3 +1432,162 @@ class DeleteGroupResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DeleteGroupResponse: _TypeAlias = DeleteGroupResponse  # noqa: Y015
+
+@_typing.final
+class SetCreatorQuotaRequest(_message.Message):
+    """Request of SetCreatorQuota."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CREATOR_FIELD_NUMBER: _builtins.int
+    DATASETS_FIELD_NUMBER: _builtins.int
+    RECORDS_PER_MONTH_FIELD_NUMBER: _builtins.int
+    creator: _builtins.str
+    """The subject; empty = the default of all creators."""
+    datasets: _builtins.int
+    """Live datasets: 0 = the default, -1 = unlimited. Unset = it stays."""
+    records_per_month: _builtins.int
+    """Records that collectors accept for all datasets of the creator in a calendar month (UTC): 0 = the
+    default, -1 = unlimited. Unset = it stays.
+    """
+    def __init__(
+        self,
+        *,
+        creator: _builtins.str = ...,
+        datasets: _builtins.int | None = ...,
+        records_per_month: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_datasets", b"_datasets", "_records_per_month", b"_records_per_month", "datasets", b"datasets", "records_per_month", b"records_per_month"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_datasets", b"_datasets", "_records_per_month", b"_records_per_month", "creator", b"creator", "datasets", b"datasets", "records_per_month", b"records_per_month"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__datasets: _TypeAlias = _typing.Literal["datasets"]  # noqa: Y015
+    _WhichOneofArgType__datasets: _TypeAlias = _typing.Literal["_datasets", b"_datasets"]  # noqa: Y015
+    _WhichOneofReturnType__records_per_month: _TypeAlias = _typing.Literal["records_per_month"]  # noqa: Y015
+    _WhichOneofArgType__records_per_month: _TypeAlias = _typing.Literal["_records_per_month", b"_records_per_month"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__datasets) -> _WhichOneofReturnType__datasets | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__records_per_month) -> _WhichOneofReturnType__records_per_month | None: ...
+
+Global___SetCreatorQuotaRequest: _TypeAlias = SetCreatorQuotaRequest  # noqa: Y015
+
+@_typing.final
+class SetCreatorQuotaResponse(_message.Message):
+    """Response of SetCreatorQuota."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    QUOTA_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def quota(self) -> Global___CreatorQuota:
+        """The quotas after the change."""
+
+    def __init__(
+        self,
+        *,
+        quota: Global___CreatorQuota | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["quota", b"quota"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["quota", b"quota"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetCreatorQuotaResponse: _TypeAlias = SetCreatorQuotaResponse  # noqa: Y015
+
+@_typing.final
+class ListCreatorQuotasRequest(_message.Message):
+    """Request of ListCreatorQuotas."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CREATOR_FIELD_NUMBER: _builtins.int
+    creator: _builtins.str
+    """The one creator to read, with quotas or without; empty = the default of all, unset = all with
+    quotas.
+    """
+    def __init__(
+        self,
+        *,
+        creator: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_creator", b"_creator", "creator", b"creator"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_creator", b"_creator", "creator", b"creator"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__creator: _TypeAlias = _typing.Literal["creator"]  # noqa: Y015
+    _WhichOneofArgType__creator: _TypeAlias = _typing.Literal["_creator", b"_creator"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__creator) -> _WhichOneofReturnType__creator | None: ...
+
+Global___ListCreatorQuotasRequest: _TypeAlias = ListCreatorQuotasRequest  # noqa: Y015
+
+@_typing.final
+class ListCreatorQuotasResponse(_message.Message):
+    """Response of ListCreatorQuotas."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    QUOTAS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def quotas(self) -> _containers.RepeatedCompositeFieldContainer[Global___CreatorQuota]:
+        """In the order of their creators."""
+
+    def __init__(
+        self,
+        *,
+        quotas: _abc.Iterable[Global___CreatorQuota] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["quotas", b"quotas"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListCreatorQuotasResponse: _TypeAlias = ListCreatorQuotasResponse  # noqa: Y015
+
+@_typing.final
+class CreatorQuota(_message.Message):
+    """The quotas of a creator, and what it has."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CREATOR_FIELD_NUMBER: _builtins.int
+    DATASETS_FIELD_NUMBER: _builtins.int
+    RECORDS_PER_MONTH_FIELD_NUMBER: _builtins.int
+    LIVE_DATASETS_FIELD_NUMBER: _builtins.int
+    DATASETS_LIMIT_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    RECORDS_LIMIT_FIELD_NUMBER: _builtins.int
+    creator: _builtins.str
+    """The subject; empty = the default of all creators."""
+    datasets: _builtins.int
+    """Live datasets: 0 = the default, -1 = unlimited."""
+    records_per_month: _builtins.int
+    """Records a month: 0 = the default, -1 = unlimited."""
+    live_datasets: _builtins.int
+    """Live datasets that the creator has."""
+    datasets_limit: _builtins.int
+    """The limit of live datasets in force, -1 = none."""
+    records: _builtins.int
+    """Records of all its datasets in this month, of deleted ones and duplicates too."""
+    records_limit: _builtins.int
+    """The limit of these records in force, -1 = none."""
+    def __init__(
+        self,
+        *,
+        creator: _builtins.str = ...,
+        datasets: _builtins.int = ...,
+        records_per_month: _builtins.int = ...,
+        live_datasets: _builtins.int = ...,
+        datasets_limit: _builtins.int = ...,
+        records: _builtins.int = ...,
+        records_limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["creator", b"creator", "datasets", b"datasets", "datasets_limit", b"datasets_limit", "live_datasets", b"live_datasets", "records", b"records", "records_limit", b"records_limit", "records_per_month", b"records_per_month"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreatorQuota: _TypeAlias = CreatorQuota  # noqa: Y015

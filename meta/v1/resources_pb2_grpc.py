@@ -107,6 +107,16 @@ class ResourcesServiceStub:
                 request_serializer=meta_dot_v1_dot_resources__pb2.DeleteGroupRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_resources__pb2.DeleteGroupResponse.FromString,
                 _registered_method=True)
+        self.SetCreatorQuota = channel.unary_unary(
+                '/meta.v1.ResourcesService/SetCreatorQuota',
+                request_serializer=meta_dot_v1_dot_resources__pb2.SetCreatorQuotaRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.SetCreatorQuotaResponse.FromString,
+                _registered_method=True)
+        self.ListCreatorQuotas = channel.unary_unary(
+                '/meta.v1.ResourcesService/ListCreatorQuotas',
+                request_serializer=meta_dot_v1_dot_resources__pb2.ListCreatorQuotasRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.ListCreatorQuotasResponse.FromString,
+                _registered_method=True)
 
 
 class ResourcesServiceServicer:
@@ -226,6 +236,21 @@ class ResourcesServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SetCreatorQuota(self, request, context):
+        """Sets the given quotas of a creator, the subject whose calls created datasets. Datasets beyond a
+        quota stay. Refused (UPGRADE_UNFINISHED) until `segplane migrate --finish`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListCreatorQuotas(self, request, context):
+        """Reads the creators that have quotas, at most 1,000, with what they have of them.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ResourcesServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -298,6 +323,16 @@ def add_ResourcesServiceServicer_to_server(servicer, server):
                     servicer.DeleteGroup,
                     request_deserializer=meta_dot_v1_dot_resources__pb2.DeleteGroupRequest.FromString,
                     response_serializer=meta_dot_v1_dot_resources__pb2.DeleteGroupResponse.SerializeToString,
+            ),
+            'SetCreatorQuota': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetCreatorQuota,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.SetCreatorQuotaRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.SetCreatorQuotaResponse.SerializeToString,
+            ),
+            'ListCreatorQuotas': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListCreatorQuotas,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.ListCreatorQuotasRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.ListCreatorQuotasResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -681,6 +716,60 @@ class ResourcesService:
             '/meta.v1.ResourcesService/DeleteGroup',
             meta_dot_v1_dot_resources__pb2.DeleteGroupRequest.SerializeToString,
             meta_dot_v1_dot_resources__pb2.DeleteGroupResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetCreatorQuota(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/SetCreatorQuota',
+            meta_dot_v1_dot_resources__pb2.SetCreatorQuotaRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.SetCreatorQuotaResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListCreatorQuotas(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/ListCreatorQuotas',
+            meta_dot_v1_dot_resources__pb2.ListCreatorQuotasRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.ListCreatorQuotasResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -85,6 +85,12 @@ class ResourcesServiceStub:
     """Deletes a group without datasets; deleted ones that can still be restored count
     (STILL_REFERENCED).
     """
+    SetCreatorQuota: _grpc.UnaryUnaryMultiCallable[_resources_pb2.SetCreatorQuotaRequest, _resources_pb2.SetCreatorQuotaResponse]
+    """Sets the given quotas of a creator, the subject whose calls created datasets. Datasets beyond a
+    quota stay. Refused (UPGRADE_UNFINISHED) until `segplane migrate --finish`.
+    """
+    ListCreatorQuotas: _grpc.UnaryUnaryMultiCallable[_resources_pb2.ListCreatorQuotasRequest, _resources_pb2.ListCreatorQuotasResponse]
+    """Reads the creators that have quotas, at most 1,000, with what they have of them."""
 
 @_typing.type_check_only
 class ResourcesServiceAsyncStub(ResourcesServiceStub):
@@ -143,6 +149,12 @@ class ResourcesServiceAsyncStub(ResourcesServiceStub):
     """Deletes a group without datasets; deleted ones that can still be restored count
     (STILL_REFERENCED).
     """
+    SetCreatorQuota: _aio.UnaryUnaryMultiCallable[_resources_pb2.SetCreatorQuotaRequest, _resources_pb2.SetCreatorQuotaResponse]  # type: ignore[assignment]
+    """Sets the given quotas of a creator, the subject whose calls created datasets. Datasets beyond a
+    quota stay. Refused (UPGRADE_UNFINISHED) until `segplane migrate --finish`.
+    """
+    ListCreatorQuotas: _aio.UnaryUnaryMultiCallable[_resources_pb2.ListCreatorQuotasRequest, _resources_pb2.ListCreatorQuotasResponse]  # type: ignore[assignment]
+    """Reads the creators that have quotas, at most 1,000, with what they have of them."""
 
 class ResourcesServiceServicer:
     """Care of resources: datasets, schemas, views, projections and ingest tokens with their notes,
@@ -268,5 +280,21 @@ class ResourcesServiceServicer:
         """Deletes a group without datasets; deleted ones that can still be restored count
         (STILL_REFERENCED).
         """
+
+    def SetCreatorQuota(
+        self,
+        request: _resources_pb2.SetCreatorQuotaRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.SetCreatorQuotaResponse, _abc.Awaitable[_resources_pb2.SetCreatorQuotaResponse]]:
+        """Sets the given quotas of a creator, the subject whose calls created datasets. Datasets beyond a
+        quota stay. Refused (UPGRADE_UNFINISHED) until `segplane migrate --finish`.
+        """
+
+    def ListCreatorQuotas(
+        self,
+        request: _resources_pb2.ListCreatorQuotasRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.ListCreatorQuotasResponse, _abc.Awaitable[_resources_pb2.ListCreatorQuotasResponse]]:
+        """Reads the creators that have quotas, at most 1,000, with what they have of them."""
 
 def add_ResourcesServiceServicer_to_server(servicer: ResourcesServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

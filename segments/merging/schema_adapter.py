@@ -41,12 +41,20 @@ class SectionAdapter:
         self._own_remainders = segment.columns(signal, format_version).remainders
         # A declared column with the name of an automatic one has other values, and both ways round.
         present = {(column.definition, column.is_automatic) for column in segment.stored.promoted}
+        former = {c.values: c.name for c in segment.stored.promoted if c.field_id is not None}
+        # Names of today by those that the segment has for the same columns.
+        self._renamed = {
+            former[c.values]: c.name
+            for c in spec.promoted
+            if former.get(c.values, c.name) != c.name
+        }
         # A bound column that a segment lacks is null permanently; files of others have attributes.
         computes_bound = isinstance(segment, ForeignFile)
         self._computed = tuple(
             column
             for column in spec.promoted
             if (column.definition, column.is_automatic) not in present
+            and column.name not in self._renamed.values()
             and (computes_bound or not column.is_bound)
         )
         self._unconverted = 0
@@ -65,16 +73,18 @@ class SectionAdapter:
 
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Adapt one batch: absent columns become null, newly promoted ones are computed."""
-        columns: dict[str, pa.Array[Any]] = dict(
-            zip(batch.schema.names, batch.columns, strict=True)
-        )
+        names = [self._renamed.get(name, name) for name in batch.schema.names]
+        columns: dict[str, pa.Array[Any]] = dict(zip(names, batch.columns, strict=True))
         # Their names depend on the promoted columns, which may differ between input and output.
         taken = {
             time: columns.pop(name)
             for time, name in self._own_remainders.items()
             if name in columns
         }
-        renamed = {self._stored.remainders.get(time): column for time, column in taken.items()}
+        renamed = {
+            self._stored.remainders.get(self._renamed.get(time, time)): column
+            for time, column in taken.items()
+        }
         columns.update({name: column for name, column in renamed.items() if name is not None})
         unusable = self._unusable & self._automatic
         missing = [column for column in self._computed if column.name not in unusable]
@@ -97,7 +107,7 @@ class SectionAdapter:
         """
         stored = segment.stored
         present = set(section_schema(signal, stored.promoted).names)
-        order = tuple(name for name in stored.sort_order if name in present)
+        order = tuple(self._renamed.get(n, n) for n in stored.sort_order if n in present)
         computed = {c.name for c in self._computed}
         return order == self._order and not computed.intersection(order)
 

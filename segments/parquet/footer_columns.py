@@ -7,8 +7,8 @@ from segments.parquet.spec import PromotedColumn
 
 
 def field_ids(columns: Iterable[PromotedColumn]) -> tuple[int, ...]:
-    """Return the ids of promoted columns, ascending; automatic ones are none of them."""
-    ids = (c.field_id for c in columns if not c.is_automatic)
+    """Return the numbers of promoted columns, ascending; automatic ones are none of them."""
+    ids = (c.fact_id for c in columns if not c.is_automatic)
     return tuple(sorted(field_id for field_id in ids if field_id is not None))
 
 
@@ -44,16 +44,15 @@ def decode(
 
 def _entry(column: PromotedColumn) -> list[str | int]:
     entry: list[str | int] = list(column.definition)
-    return entry if column.field_id is None else [*entry, column.field_id]
+    numbers = (number for number in (column.field_id, column.name_id) if number is not None)
+    return [*entry, *numbers]
 
 
 def _column(
     entry: list[object], bound: Collection[str], automatic: Collection[str]
 ) -> PromotedColumn:
-    name, kql_type, scope, attribute, *options = entry
-    field_id = options[0] if options else None
-    if field_id is not None and not isinstance(field_id, int):
-        raise TypeError(f"{field_id!r} is not a whole number")
+    name, kql_type, scope, attribute, *numbers = entry
+    field_id, name_id = [*map(_whole, numbers), None, None][:2]
     return PromotedColumn(
         str(name),
         str(kql_type),
@@ -62,4 +61,11 @@ def _column(
         field_id,
         is_bound=name in bound,
         is_automatic=name in automatic,
+        name_id=name_id,
     )
+
+
+def _whole(number: object) -> int:
+    if not isinstance(number, int):
+        raise TypeError(f"{number!r} is not a whole number")
+    return number

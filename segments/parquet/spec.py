@@ -23,7 +23,7 @@ class PromotedColumn:
     `field_id` is its Parquet field id, for these four only; None in format 1. If a segment lacks a
     column that `is_bound`, its values stay null; any other is computed from the attributes. One
     that `is_automatic` is hidden, and has values of exactly its type alone
-    (`segments.parquet.columns.automatic`).
+    (`segments.parquet.columns.automatic`). `name_id` is the number of its name if it had another.
     """
 
     name: str
@@ -33,6 +33,17 @@ class PromotedColumn:
     field_id: int | None = None
     is_bound: bool = False
     is_automatic: bool = False
+    name_id: int | None = None
+
+    @property
+    def fact_id(self) -> int | None:
+        """The number of a column, by its name, among the facts of a file."""
+        return self.name_id if self.name_id is not None else self.field_id
+
+    @property
+    def values(self) -> tuple[int | None, str, str, str, bool]:
+        """Equal for a column by all names that it had."""
+        return self.field_id, self.kql_type, self.scope, self.attribute, self.is_automatic
 
     @property
     def definition(self) -> tuple[str, str, str, str]:

@@ -56,7 +56,9 @@ COMMANDS = {
     },
     "define.views": {"views": "Create, change, link and list views, print them as SQL."},
     "read.query": {"query": "Ask datasets and views in KQL (docs/kql.md) or SQL."},
-    "access.access": {"access": "Create, list and revoke access tokens of services and people."},
+    "access.access": {
+        "access": "Create and revoke access tokens of services and people; set quotas of creators."
+    },
     "read.reading": {
         "read": "Write the records of a dataset to a file.",
         "sql": "Query datasets and views in DuckDB's SQL. Nothing is written.",

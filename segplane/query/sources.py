@@ -161,7 +161,7 @@ def _source(opened: OpenDataset, read: DatasetRead) -> DatasetSource:
         if not is_stored:
             # The attributes of such rows are read anyway, to complete their columns.
             file = replace(file, written=without_ids(file.written))
-        is_direct = file.store.provider == "file" and is_stored
+        is_direct = file.store.provider == "file" and opened.columns.has_as_stored(file, by_id=True)
         (direct if is_direct else indirect).append(file)
     return DatasetSource(
         read,

@@ -133,8 +133,9 @@ def _promoted_row(column: PromotedColumn) -> PromotedColumnRow:
         KqlType.Value(f"KQL_TYPE_{column.kql_type.upper()}"),
         AttributeScope.Value(f"ATTRIBUTE_SCOPE_{column.scope.upper()}"),
         column.attribute,
-        column.field_id,
+        column.fact_id,
         is_bound=column.is_bound,
+        column_id=None if column.name_id is None else column.field_id,
     )
 
 

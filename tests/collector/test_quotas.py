@@ -11,7 +11,7 @@ from collector.ingestion import Ingestion, MonthlyUsage
 from collector.intake.quotas import IDLE_SECS, Quotas
 from collector.refusal import Refused
 from meta.errors import Code
-from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
+from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2, resources_pb2
 from tests.support.clock import SettableClock
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground, GroundToken
@@ -68,6 +68,25 @@ def test_a_dataset_that_had_its_records_takes_no_more(
     assert retry_after_secs(call) is None
     assert "25 records" in call.exception().details()
     assert len(ground.committed_ids()) == 30
+
+
+@pytest.mark.one_meta
+def test_a_creator_that_had_its_records_has_no_more_in_any_dataset(
+    ground: Ground, start_collector: StartCollector
+) -> None:
+    first, second = ground.new_token(), ground.new_token()
+    # The default, which all creators have here.
+    request = resources_pb2.SetCreatorQuotaRequest(records_per_month=25)
+    ground.client.resources.SetCreatorQuota(request)
+    collector = start_collector()
+
+    with collector.stub() as stub:
+        assert export_until_refused(stub, first, records=10) == 30
+        # It learns of the others within seconds.
+        export_until_refused(stub, second, records=1)
+        call = stub.start(second.token_secret, log_export("more"))
+        assert refusal(call)[0] is SPENT
+        assert "has reached the 25 records" in call.exception().details()
 
 
 def test_a_sender_that_repeats_its_events_reaches_the_limit(

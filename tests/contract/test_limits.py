@@ -44,6 +44,12 @@ ELSEWHERE = {
     "groups of datasets": [
         "meta/test_group_life.py::test_one_group_more_than_the_limit_is_refused"
     ],
+    "checked links of the datasets that follow a schema whose columns get new names": [
+        "meta/test_renamed_column_users.py::test_links_that_are_checked_again_are_bounded"
+    ],
+    "creators with quotas, the default among them": [
+        "meta/test_creator_quotas.py::test_one_creator_more_than_may_have_quotas_is_refused"
+    ],
     "valid access tokens": ["meta/test_access.py::test_tokens_are_limited"],
     "outputs of `CompleteSegmentMergeTask`": [
         "meta/test_merge_outputs.py::"

@@ -1,10 +1,10 @@
 """The typed columns of a dataset: those of the schema that it is bound to, and promoted ones."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from uuid import UUID
 
 from meta.errors import InvalidArgument, QuotaExceeded, RaceLost
-from meta.services.catalog import deduplication_setting, promoted_columns
+from meta.services.catalog import column_names, deduplication_setting, promoted_columns
 from meta.services.catalog.promoted_columns import RECEIPT_COLUMNS
 from meta.services.messages import checks
 from meta.services.messages.filled import filled
@@ -116,6 +116,11 @@ def bind(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> None:
     old = bindings.read(tx, dataset_id)
     if binding is not None:
         keep_schema(tx, binding.schema_id)
+        if old is not None and old.schema_id == binding.schema_id:
+            newest = SCHEMAS.get(tx, binding.schema_id).version
+            bounds = (old.version or newest, binding.version or newest)
+            new_names = schema_versions.new_names(tx, binding.schema_id, *bounds)
+            former_layouts.rename_columns(tx, dataset_id, new_names)
         if binding.version is None:
             _check_followers(tx, dataset_id, binding.schema_id)
     columns = _columns(tx, dataset_id, binding)
@@ -139,8 +144,10 @@ def set_record_ids(tx: Transaction, dataset_id: UUID, *, has_ids: bool) -> None:
     schema = [column for column in before if column.is_of_schema]
     others = [c for c in before if not c.is_of_schema and not c.is_of_receipt]
     added = RECEIPT_COLUMNS if has_ids else ()
-    _check_names([*schema, *added], others, RECORD_IDS_FIELD)
-    _check_former(tx, dataset_id, added, RECORD_IDS_FIELD)
+    column_names.check([*schema, *added], others, RECORD_IDS_FIELD)
+    column_names.check_former(
+        dataset_layouts.list_numbered(tx, dataset_id), added, RECORD_IDS_FIELD
+    )
     _replace(tx, {dataset_id: [*schema, *added, *others]})
     audit.note(tx, "SetDatasetSettings", dataset_id, f"record_ids: {str(has_ids).lower()}")
 
@@ -155,7 +162,9 @@ def lock_followers(tx: Transaction, identifier: UUID | str) -> Sequence[UUID]:
     return followers
 
 
-def follow(tx: Transaction, schema_id: UUID, locked: Sequence[UUID]) -> None:
+def follow(
+    tx: Transaction, schema_id: UUID, locked: Sequence[UUID], new_names: Mapping[str, str]
+) -> None:
     """Give the datasets that follow a schema its newest columns, all at one version.
 
     The schema and the datasets are locked. Raises RaceLost, InvalidArgument, StillReferenced.
@@ -163,7 +172,9 @@ def follow(tx: Transaction, schema_id: UUID, locked: Sequence[UUID]) -> None:
     if bindings.followers(tx, schema_id, FOLLOWERS_MAX) != list(locked):
         raise RaceLost("a dataset was bound to the schema meanwhile", schema_id=schema_id)
     changed = {}
+    bindings.rename_columns(tx, schema_id, new_names)
     for dataset_id in locked:
+        former_layouts.rename_columns(tx, dataset_id, new_names)
         columns = _columns(tx, dataset_id, bindings.read(tx, dataset_id))
         if not _are_same(columns, current(tx, dataset_id)):
             changed[dataset_id] = columns
@@ -199,20 +210,26 @@ def _check_followers(tx: Transaction, dataset_id: UUID, schema_id: UUID) -> None
 def _columns(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> list[PromotedColumnRow]:
     """The columns of a dataset under a binding: the schema's, then its promoted ones."""
     before = current(tx, dataset_id)
-    bound = _bound(tx, binding) if binding is not None else []
+    numbered = dataset_layouts.list_numbered(tx, dataset_id)
+    bound = _bound(tx, binding, numbered) if binding is not None else []
     promoted = [column for column in before if not column.is_of_schema and column not in bound]
-    _check_names(bound, promoted, BINDING_FIELD)
-    _check_former(tx, dataset_id, bound, BINDING_FIELD)
+    column_names.check(bound, promoted, BINDING_FIELD)
+    column_names.check_former(numbered, bound, BINDING_FIELD)
     return [*bound, *promoted]
 
 
-def _bound(tx: Transaction, binding: Binding) -> list[PromotedColumnRow]:
+def _bound(
+    tx: Transaction, binding: Binding, numbered: Iterable[PromotedColumnRow]
+) -> list[PromotedColumnRow]:
+    """The columns of a binding; one that was renamed in the dataset keeps its attribute."""
     schema = SCHEMAS.get(tx, binding.schema_id)
     columns = schema.columns
     if binding.version not in (None, schema.version):
         columns = schema_versions.read(tx, schema.id, binding.version or 0)
     record = common_pb2.ATTRIBUTE_SCOPE_RECORD
     bound = {column.name: BoundAttribute(column.name, record, column.name) for column in columns}
+    renamed = (column for column in numbered if column.column_id is not None)
+    bound |= {c.name: BoundAttribute(c.name, c.scope, c.attribute) for c in renamed}
     bound |= {attribute.column: attribute for attribute in binding.attributes}
     return [
         PromotedColumnRow(
@@ -235,42 +252,6 @@ def _check_read(names: Container[str], binding: Binding, before: Binding | None)
         raise InvalidArgument(f"the schema has no column {odd[0]}", field=field)
 
 
-def _check_names(
-    bound: Sequence[PromotedColumnRow], promoted: Iterable[PromotedColumnRow], field: str
-) -> None:
-    """Refuse names of the format, and those that differ in case alone. Raises InvalidArgument."""
-    taken = {
-        column.name.casefold(): "a column of record_ids"
-        if column.is_of_receipt
-        else "a promoted column"
-        for column in promoted
-    }
-    for column in bound:
-        name = column.name.casefold()
-        if name in promoted_columns.FORMAT_COLUMNS:
-            raise InvalidArgument(f"{column.name} is a column of the format", field=field)
-        if name in taken:
-            raise InvalidArgument(f"{column.name} is the name of {taken[name]} too", field=field)
-        taken[name] = "another column"
-    promoted_columns.check_added_names(bound, (), field)
-
-
-def _check_former(
-    tx: Transaction, dataset_id: UUID, bound: Sequence[PromotedColumnRow], field: str
-) -> None:
-    """Refuse a name that segments may have with other values: readers by name would mix them."""
-    former = {c.name.casefold(): c for c in dataset_layouts.list_numbered(tx, dataset_id)}
-    for column in bound:
-        other = former.get(column.name.casefold())
-        if other is not None and other != column:
-            type_ = common_pb2.KqlType.Name(common_pb2.KqlType.ValueType(other.kql_type))
-            raise InvalidArgument(
-                f"{column.name} was a column of type {type_.rpartition('_')[2].lower()}"
-                f" over attribute {other.attribute}: keep both, or take another name",
-                field=field,
-            )
-
-
 def _replace(tx: Transaction, columns: dict[UUID, list[PromotedColumnRow]]) -> Version:
     """Store the columns of datasets; readers see them from one version on."""
     before = {dataset_id: current(tx, dataset_id) for dataset_id in columns}
@@ -278,6 +259,7 @@ def _replace(tx: Transaction, columns: dict[UUID, list[PromotedColumnRow]]) -> V
         link_columns.check_promoted(tx, dataset_id, dataset_columns)
         deduplication_setting.check_kept(tx, dataset_id, dataset_columns)
         dataset_layouts.replace_promoted_columns(tx, dataset_id, dataset_columns)
+        column_names.check_files(current(tx, dataset_id))
     # Nurseries read the columns: equal response_seq must mean equal columns.
     version = versions.allocate(tx)
     for dataset_id in columns:

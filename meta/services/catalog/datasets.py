@@ -9,7 +9,7 @@ from meta.services.catalog import entry_versions
 from meta.services.catalog.promoted_columns import FORMAT_COLUMNS
 from meta.services.messages import authors, checks, convert, pages
 from meta.services.server_parts import ServerParts
-from meta.store.access import audit
+from meta.store.access import audit, creator_quotas
 from meta.store.catalog import dataset_layouts, dataset_names, datasets
 from meta.store.catalog.dataset_layouts import Layout, ShardingField
 from meta.store.catalog.datasets import Dataset
@@ -40,7 +40,7 @@ class DatasetCalls:
             new_name = checks.new_dataset_name(name)
             made = datasets.create(tx, new_name, live_max=live_max)
             audit.note(tx, "CreateDataset", made.id, f"name {name!r}")
-            datasets.check_creator(tx, made.id, self._settings.datasets_per_creator_max)
+            creator_quotas.check_datasets(tx, made.id, self._settings.datasets_per_creator_max)
             return made
 
         dataset = self._transactions.write(work)

@@ -2,20 +2,15 @@
 
 from uuid import UUID
 
-from meta.errors import InvalidArgument, StillReferenced
-from meta.services.catalog import projection_types
+from meta.errors import InvalidArgument
+from meta.services.catalog import link_types, projection_types
 from meta.services.catalog.entry_calls import EntryCalls
 from meta.services.messages import checks
 from meta.services.messages.filled import filled
-from meta.store.catalog import link_columns, links
-from meta.store.catalog.link_columns import TypedLink
 from meta.store.catalog.named_entries import PROJECTIONS, Content, Projection
 from meta.store.engine.pool import Transaction
 from meta.v1 import catalog_pb2
 from meta.v1.catalog_pb2 import CreateProjectionRequest, UpdateProjectionRequest
-
-# Each is checked again when the projection's text changes.
-LINKS_MAX = 1_000
 
 
 class ProjectionCalls(
@@ -67,35 +62,8 @@ class ProjectionCalls(
         changed = PROJECTIONS.change(tx, projection, changes)
         if "expression" in changes.values:
             projection_types.check_text(tx, changed.expression, changed.schema_id)
-            _retype_links(tx, changed)
+            link_types.follow_text(tx, changed.id)
         elif "schema_id" in changes.values:
             schema_id = changed.schema_id
             projection_types.check_schema_of(tx, schema_id, projection_id=changed.id)
         return changed
-
-
-def _retype_links(tx: Transaction, projection: Projection) -> None:
-    used = links.list_of_projection(tx, projection.id, LINKS_MAX + 1)
-    if len(used) > LINKS_MAX:
-        raise StillReferenced(
-            f"more than {LINKS_MAX} links use the projection: create another one for the new text",
-            blockers=f"{LINKS_MAX} links",
-        )
-    # Views often link a projection to the same dataset; its lock keeps the answer valid.
-    typed_links: dict[tuple[UUID, links.Ends], TypedLink] = {}
-    for link_id, link in used:
-        ends = links.lock_ends(tx, link)
-        key = (link.dataset_id, ends)
-        try:
-            if key not in typed_links:
-                typed_links[key] = projection_types.typed_link(
-                    tx, ends.text, link.dataset_id, ends.schema_ids
-                )
-        except InvalidArgument as refusal:
-            raise InvalidArgument(
-                refusal.message,
-                field="projection",
-                dataset_id=link.dataset_id,
-                view_id=link.view_id,
-            ) from None
-        link_columns.replace(tx, link_id, typed_links[key])

@@ -7,13 +7,14 @@ from uuid import UUID
 from google.protobuf.message import Message
 
 from meta.errors import InvalidArgument
-from meta.services.catalog import dataset_columns
+from meta.services.catalog import dataset_columns, link_types
 from meta.services.catalog.entry_calls import EntryCalls
 from meta.services.messages import checks
 from meta.store.catalog import bindings, link_columns, schema_versions
 from meta.store.catalog.named_entries import Content
 from meta.store.catalog.schemas import COLUMNS_MAX, SCHEMAS, Schema, SchemaChange, SchemaColumn
 from meta.store.engine.pool import Transaction
+from meta.store.versions import upgrades
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1.catalog_pb2 import CreateSchemaRequest, UpdateSchemaRequest
 
@@ -56,11 +57,17 @@ class SchemaCalls(EntryCalls[Schema, CreateSchemaRequest, UpdateSchemaRequest, S
         schema, is_repetition = self.lock(tx, identifier, changes, expected)
         if is_repetition:
             return schema
+        if changes.renamed:
+            upgrades.require_finished(tx, "a new name of a column")
         changed = SCHEMAS.change(tx, schema, changes)
-        dataset_columns.follow(tx, changed.id, locked)
-        if changes.added:
-            bindings.refuse_other_types(tx, changed.id, changes.added)
-            link_columns.check_outputs(tx, changes.added, schema_id=changed.id)
+        dataset_columns.follow(tx, changed.id, locked, changes.renamed)
+        if changes.renamed:
+            link_types.follow_names(tx, locked)
+        new_names = {column.name for column in changes.added} | set(changes.renamed.values())
+        if new_names:
+            new = [column for column in changed.columns if column.name in new_names]
+            bindings.refuse_other_types(tx, changed.id, new)
+            link_columns.check_outputs(tx, new, schema_id=changed.id)
         return changed
 
     def changes(self, request: UpdateSchemaRequest, /) -> SchemaChange:
@@ -77,6 +84,15 @@ class SchemaCalls(EntryCalls[Schema, CreateSchemaRequest, UpdateSchemaRequest, S
             raise InvalidArgument(
                 f"column {min(both)!r} is added and removed", field="remove_columns"
             )
+        checks.at_most(request.rename_columns, "rename_columns", COLUMNS_MAX)
+        renamed = {
+            checks.name(item.name, f"rename_columns[{index}].name"): checks.name(
+                item.new_name, f"rename_columns[{index}].new_name"
+            )
+            for index, item in enumerate(request.rename_columns)
+        }
+        for names in ([item.name for item in request.rename_columns], list(renamed.values())):
+            checks.distinct(names, "rename_columns")
         return SchemaChange(
             new_name=checks.new_names(request).get("name"),
             added=added,
@@ -84,6 +100,7 @@ class SchemaCalls(EntryCalls[Schema, CreateSchemaRequest, UpdateSchemaRequest, S
             freezes=request.freeze,
             is_revision=request.is_revision,
             order=_order(request),
+            renamed=renamed,
         )
 
 

@@ -260,9 +260,10 @@ def promoted_messages(columns: Sequence[PromotedColumnRow]) -> list[common_pb2.P
             type=common_pb2.KqlType.ValueType(c.kql_type),
             scope=common_pb2.AttributeScope.ValueType(c.scope),
             attribute=c.attribute,
-            field_id=c.field_id,
+            field_id=c.file_id,
             bound=c.is_bound,
             enforced=c.is_enforced,
+            name_id=None if c.column_id is None else c.field_id,
         )
         for c in columns
     ]

@@ -92,8 +92,9 @@ def bound_datasets(tx: Transaction, request: Any) -> Ids:
 
 
 def datasets_unbound(tx: Transaction, request: Any) -> Ids:
-    """The datasets that lose columns with the schema of the request."""
-    return bound_datasets(tx, request) if request.remove_columns else set()
+    """The datasets whose columns go, or get other names, with the schema of the request."""
+    changed = (*request.remove_columns, *request.rename_columns)
+    return bound_datasets(tx, request) if changed else set()
 
 
 def datasets_through(owner: str, find: Finder) -> Finder:

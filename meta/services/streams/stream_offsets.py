@@ -127,6 +127,8 @@ def get_usage(
         if not dataset_ids:
             reply_bounds.check_number(datasets.count_live(tx), *_USAGE_INSTEAD)
         used_by_id = usage.read(tx, dataset_ids)
+        limited = {u.creator for u in used_by_id.values() if u.creator and u.creator_limit >= 0}
+        creator_records = server.creators.read(tx, limited)
         reply = operations_pb2.GetUsageResponse()
         for dataset_id in dataset_ids or used_by_id:
             if dataset_id not in used_by_id:
@@ -144,6 +146,8 @@ def get_usage(
                 rejects_since=used.rejects_since,
                 timestamp_unit=operations_pb2.TimestampUnit.ValueType(used.timestamp_unit),
                 enforced_columns=_enforced(tx, dataset_id) if dataset_id == columns_of else (),
+                creator_limit=used.creator_limit if used.creator_limit >= 0 else None,
+                creator_records=creator_records.get(used.creator or "", 0),
             )
         if request.with_rows:
             _add_counts(tx, reply)

@@ -1,6 +1,6 @@
 """Bindings: the schema whose columns a dataset has as typed columns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -46,6 +46,11 @@ _BOUND = text("""
     WHERE b.schema_id = :schema AND b.version IS NULL AND d.purged_at IS NULL
     ORDER BY b.dataset_id LIMIT :most
 """)
+_RENAME = text("""
+    UPDATE schema_bindings SET names = array_replace(names, :name, :new_name)
+    WHERE schema_id = :schema AND version IS NULL AND :name = ANY(names)
+      AND NOT :new_name = ANY(names)
+""")
 _OTHER_TYPE = text("""
     SELECT old.name, old.type, v.version
     FROM schema_versions v CROSS JOIN unnest(v.names, v.types) old (name, type)
@@ -86,6 +91,13 @@ def write(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> None:
 def followers(tx: Transaction, schema_id: UUID, most: int) -> list[UUID]:
     """The first of the datasets, in order, that follow a schema's newest version."""
     return list(tx.execute(_BOUND, {"schema": schema_id, "most": most}).scalars())
+
+
+def rename_columns(tx: Transaction, schema_id: UUID, new_names: Mapping[str, str]) -> None:
+    """Let locked datasets that follow a schema go on reading the attributes that they chose."""
+    for name, new_name in new_names.items():
+        values = {"schema": schema_id, "name": name, "new_name": new_name}
+        tx.execute(_RENAME, values)
 
 
 def refuse_other_types(tx: Transaction, schema_id: UUID, added: Sequence[SchemaColumn]) -> None:

@@ -2,7 +2,8 @@
 
 A promoted column keeps its Parquet field id. It belongs to all four parts of its definition:
 the same column promoted again gets its old id, a changed one a new id. Ids are even; the odd one
-behind is for the remainder that a datetime is stored with.
+behind is for the remainder that a datetime is stored with. A renamed column has a number for its
+new name too, and keeps its id as `column_id`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -53,7 +54,8 @@ class ShardingField:
 class PromotedColumnRow:
     """A typed column over an attribute; type and scope are numbers of the contract's enums.
 
-    `field_id` is None before it is stored, and if a server of 0.1.0 stored the column.
+    `field_id` is None before it is stored, and if a server of 0.1.0 stored the column. It is the
+    number of a new name if `column_id`, the field id in files, is not None.
     `is_of_schema` says that it is a column of the schema that its dataset is bound to, `is_bound`
     that it is one or was, or is one of receipt; it stays null in segments that lack it.
     `is_enforced` says that records that do not fit it are not rows.
@@ -67,6 +69,12 @@ class PromotedColumnRow:
     is_bound: bool = field(default=False, compare=False)
     is_of_schema: bool = field(default=False, compare=False)
     is_enforced: bool = field(default=False, compare=False)
+    column_id: int | None = field(default=None, compare=False)
+
+    @property
+    def file_id(self) -> int | None:
+        """The field id in files, by every name that the column had."""
+        return self.column_id if self.column_id is not None else self.field_id
 
     @property
     def is_of_receipt(self) -> bool:
@@ -109,6 +117,7 @@ _COLUMNS = (
         func.coalesce(promoted_field_ids.c.is_bound, false()),
         promoted_columns.c.is_of_schema,
         and_(promoted_columns.c.is_of_schema, datasets.c.schema_violations >= ENFORCED_MIN),
+        promoted_field_ids.c.column_id,
     )
     .join(datasets, datasets.c.id == promoted_columns.c.dataset_id)
     .outerjoin(
@@ -124,7 +133,8 @@ _COLUMNS = (
     .order_by(promoted_columns.c.dataset_id, promoted_columns.c.position)
 )
 _COLUMNS_BY_ID = text("""
-    SELECT c.dataset_id::text, c.field_id, c.name, c.type, c.scope, c.attribute, c.is_bound
+    SELECT c.dataset_id::text, c.field_id, c.name, c.type, c.scope, c.attribute, c.is_bound,
+           c.column_id
     FROM unnest(cast(:dataset_ids AS uuid[]), cast(:field_ids AS integer[]))
              w (dataset_id, field_id)
          JOIN promoted_field_ids c USING (dataset_id, field_id)
@@ -151,7 +161,12 @@ _EXPECT = text("""
     WHERE id = :dataset
 """)
 _EVER = (
-    select(*promoted_field_ids.c["name", "type", "scope", "attribute", "field_id", "is_bound"])
+    select(
+        *promoted_field_ids.c["name", "type", "scope", "attribute", "field_id", "is_bound"],
+        false(),
+        false(),
+        promoted_field_ids.c.column_id,
+    )
     .where(promoted_field_ids.c.dataset_id == bindparam("dataset"))
     .order_by(promoted_field_ids.c.field_id)
 )
@@ -183,7 +198,13 @@ def find_columns(
     }
     return {
         (row.dataset_id, row.field_id): PromotedColumnRow(
-            row.name, row.type, row.scope, row.attribute, row.field_id, row.is_bound
+            row.name,
+            row.type,
+            row.scope,
+            row.attribute,
+            row.field_id,
+            row.is_bound,
+            column_id=row.column_id,
         )
         for row in tx.execute(_COLUMNS_BY_ID, values)
     }
@@ -221,7 +242,7 @@ def replace_promoted_columns(
     ]
     if rows:
         tx.execute(_ADD_COLUMN, rows)
-        _allocate_field_ids(tx, dataset_id, columns)
+        allocate_field_ids(tx, dataset_id, columns)
     tx.execute(_BIND, {"dataset": dataset_id, "receipt": RECEIPT_SCOPE})
     tx.execute(_EXPECT, {"dataset": dataset_id})
 
@@ -236,11 +257,12 @@ def restore_field_ids(
                 "dataset_id": dataset_id,
                 "field_id": column.field_id,
                 "is_bound": column.is_bound,
+                "column_id": column.column_id,
             }
             tx.execute(_ADD_FIELD_ID, values | column.definition)
 
 
-def _allocate_field_ids(
+def allocate_field_ids(
     tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnRow]
 ) -> None:
     """Number the columns that never were the dataset's; the caller holds the dataset's row."""
@@ -250,7 +272,12 @@ def _allocate_field_ids(
     names = set(numbered)
     new = [column for column in columns if column not in names]
     rows = [
-        {"dataset_id": dataset_id, "field_id": next_id + _FIELD_ID_STEP * n, **column.definition}
+        {
+            "dataset_id": dataset_id,
+            "field_id": next_id + _FIELD_ID_STEP * n,
+            "column_id": column.column_id,
+            **column.definition,
+        }
         for n, column in enumerate(new)
     ]
     if rows:

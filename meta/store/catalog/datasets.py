@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select, text, update
+from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NotFound, QuotaExceeded, RaceLost
@@ -86,12 +86,6 @@ _CHANGED = (
     .order_by(datasets.c.id)
     .limit(bindparam("most"))
 )
-_COUNT_OF_CREATOR = text("""
-    SELECT own.created_by, (
-        SELECT count(*) FROM catalog_authors a JOIN datasets d ON d.id = a.entry_id
-        WHERE a.created_by = own.created_by AND d.deleted_at IS NULL)
-    FROM catalog_authors own WHERE own.entry_id = :dataset AND own.created_by IS NOT NULL
-""")
 
 
 def find(tx: Transaction, dataset_id: UUID) -> Dataset | None:
@@ -215,21 +209,6 @@ def create(tx: Transaction, name: DatasetName, *, live_max: int) -> Dataset:
 def count_live(tx: Transaction) -> int:
     """Count the live datasets."""
     return tx.execute(_COUNT_LIVE).scalar_one()
-
-
-def check_creator(tx: Transaction, dataset_id: UUID, most: int) -> None:
-    """Raise QuotaExceeded if the creator of a dataset has more than `most`; 0 = no quota.
-
-    Behind the lock of the counter of versions, which creations take one after the other. Datasets
-    of which no creator is known, such as those of release 0.1.0, count for nobody.
-    """
-    row = tx.execute(_COUNT_OF_CREATOR, {"dataset": dataset_id}).one_or_none() if most else None
-    if row is not None and row[1] > most:
-        raise QuotaExceeded(
-            f"{row[0]!r} has created {most} datasets already, the most of one creator"
-            " (META_DATASETS_PER_CREATOR_MAX)",
-            limit=most,
-        )
 
 
 def lock_settings(tx: Transaction, identifier: UUID | str) -> Dataset:

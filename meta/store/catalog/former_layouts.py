@@ -1,11 +1,15 @@
-"""The columns that a dataset had at a version: readers of an old version get those of its time."""
+"""The columns that a dataset had at a version, and their former names.
 
-from collections.abc import Sequence
+Readers of an old version get the columns of its time.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 from sqlalchemy import text
 
+from meta.errors import InvalidArgument
 from meta.store.catalog import dataset_layouts
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
 from meta.store.engine.pool import Transaction
@@ -23,6 +27,12 @@ _EXPIRE = text("""
 _ADD = text("""
     INSERT INTO former_layouts (dataset_id, until_version, field_ids, bound_ids)
     VALUES (:dataset, :version, cast(:field_ids AS integer[]), cast(:bound_ids AS integer[]))
+""")
+# A field that names no column may have the new name already.
+_RENAME_FIELD = text("""
+    UPDATE sharding_fields SET field_name = :new_name
+    WHERE dataset_id = :dataset AND field_name = :name AND NOT EXISTS (
+      SELECT FROM sharding_fields WHERE dataset_id = :dataset AND field_name = :new_name)
 """)
 _AT = text("""
     SELECT field_ids, bound_ids FROM former_layouts
@@ -64,3 +74,27 @@ def at(tx: Transaction, dataset_id: UUID, version: int) -> tuple[PromotedColumnR
     names = {column.name.casefold() for column in then}
     later = (c for c in now if not c.is_bound and c.name.casefold() not in names)
     return (*then, *later)
+
+
+def rename_columns(tx: Transaction, dataset_id: UUID, new_names: Mapping[str, str]) -> None:
+    """Number new names of columns of the schema, and sort by them; the caller holds the row.
+
+    The columns that are stored afterwards by these names, over the same attributes, are the same.
+    """
+    if not new_names:
+        return
+    columns = dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
+    renamed = [c for c in columns if c.is_of_schema and c.name in new_names]
+    named = [replace(c, name=new_names[c.name], column_id=c.file_id) for c in renamed]
+    ids: dict[str, set[int | None]] = {}
+    for row in dataset_layouts.list_numbered(tx, dataset_id):
+        ids.setdefault(row.name.casefold(), set()).add(row.file_id)
+    for column in named:
+        if ids.get(column.name.casefold(), set()) - {column.column_id}:
+            raise InvalidArgument(
+                f"{column.name} was another column of a dataset", dataset_id=dataset_id
+            )
+    dataset_layouts.allocate_field_ids(tx, dataset_id, named)
+    for column in renamed:
+        values = {"name": column.name, "new_name": new_names[column.name]}
+        tx.execute(_RENAME_FIELD, {"dataset": dataset_id, **values})

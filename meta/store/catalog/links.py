@@ -89,17 +89,18 @@ _KEEP_PROJECTION = (
 )
 _IS_LINK = and_(*(_links.c[name] == bindparam(name) for name in Link.__slots__))
 _FIND = select(_links.c.id).where(_IS_LINK)
-_OF_PROJECTION = (
-    select(_links.c.id, _links.c.dataset_id, _links.c.view_id)
-    .where(_links.c.projection_id == bindparam("projection"))
-    .order_by(_links.c.dataset_id, _links.c.view_id)
+_ORDERED = (
+    select(_links.c.id, _links.c.dataset_id, _links.c.view_id, _links.c.projection_id)
+    .order_by(_links.c.dataset_id, _links.c.view_id, _links.c.projection_id)
     .limit(bindparam("most"))
 )
+_OF_PROJECTION = _ORDERED.where(_links.c.projection_id == bindparam("projection"))
 _INSERT = upsert(_links).on_conflict_do_nothing().returning(_links.c.id)
 _DELETE = delete(_links).where(_IS_LINK)
 _DELETE_OF_DATASET = delete(_links).where(_links.c.dataset_id == bindparam("dataset"))
 _IDS = bindparam("ids", type_=ARRAY(Uuid))
 _IS_TYPED = exists_(select(link_columns.c.link_id).where(link_columns.c.link_id == _links.c.id))
+_TYPED_OF_DATASETS = _ORDERED.where(_links.c.dataset_id == func.any(_IDS), _IS_TYPED)
 _BY_IDS = select(*row_columns(ListedLink, _links, is_typed=_IS_TYPED)).where(
     _links.c.id == func.any(_IDS)
 )
@@ -150,8 +151,18 @@ def create(tx: Transaction, link: Link) -> UUID | None:
 
 def list_of_projection(tx: Transaction, projection_id: UUID, most: int) -> list[tuple[UUID, Link]]:
     """The links through a projection with their ids, in the order of locks; at most so many."""
-    rows = tx.execute(_OF_PROJECTION, {"projection": projection_id, "most": most})
-    return [(row.id, Link(row.dataset_id, row.view_id, projection_id)) for row in rows]
+    return _ordered(tx, _OF_PROJECTION, {"projection": projection_id, "most": most})
+
+
+def list_typed(tx: Transaction, dataset_ids: Sequence[UUID], most: int) -> list[tuple[UUID, Link]]:
+    """The checked links of datasets with their ids, in the order of locks; at most so many."""
+    return _ordered(tx, _TYPED_OF_DATASETS, {"ids": list(dataset_ids), "most": most})
+
+
+def _ordered(
+    tx: Transaction, query: Select[Any], values: dict[str, object]
+) -> list[tuple[UUID, Link]]:
+    return [(row[0], Link(*row[1:])) for row in tx.execute(query, values)]
 
 
 def remove(tx: Transaction, link: Link) -> bool:

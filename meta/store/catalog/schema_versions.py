@@ -1,10 +1,10 @@
 """Versions of schemas: the columns that a schema had before its current ones."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, insert, select, text, update
 
 from meta.errors import NotFound, QuotaExceeded
 from meta.store.engine.pool import Transaction
@@ -32,10 +32,19 @@ _AT = (
     .where(schema_versions.c.schema_id == bindparam("schema"))
     .where(schema_versions.c.version == bindparam("version"))
 )
+_RENAMED = text("""
+    SELECT r.name, r.new_name FROM schema_versions v
+    CROSS JOIN unnest(v.renamed, v.new_names) r (name, new_name)
+    WHERE v.schema_id = :schema AND v.version >= :low AND v.version < :high ORDER BY v.version
+""")
 
 
 def advance(
-    tx: Transaction, schema_id: UUID, version: int, columns: Sequence[SchemaColumn]
+    tx: Transaction,
+    schema_id: UUID,
+    version: int,
+    columns: Sequence[SchemaColumn],
+    renamed: Mapping[str, str],
 ) -> None:
     """Keep a locked schema's columns as those of its version, and begin the next one.
 
@@ -48,6 +57,8 @@ def advance(
         "version": version,
         "names": [column.name for column in columns],
         "types": [column.kql_type for column in columns],
+        "renamed": list(renamed) or None,
+        "new_names": list(renamed.values()) or None,
     }
     tx.execute(_ADD, values)
     tx.execute(_ADVANCE, {"schema": schema_id, "next_version": version + 1})
@@ -59,3 +70,13 @@ def read(tx: Transaction, schema_id: UUID, version: int) -> tuple[SchemaColumn, 
     if row is None:
         raise NotFound(f"the schema has no version {version}", schema_id=schema_id)
     return tuple(map(SchemaColumn, row.names, row.types))
+
+
+def new_names(tx: Transaction, schema_id: UUID, before: int, after: int) -> dict[str, str]:
+    """The names at version `after` of the columns that have others at version `before`."""
+    names: dict[str, str] = {}
+    bounds = {"low": min(before, after), "high": max(before, after)}
+    for name, new_name in tx.execute(_RENAMED, {"schema": schema_id, **bounds}):
+        first = next((old for old, new in names.items() if new == name), name)
+        names[first] = new_name
+    return names if before <= after else {new: old for old, new in names.items()}

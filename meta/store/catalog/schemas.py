@@ -1,7 +1,7 @@
 """Schemas: named lists of typed columns."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from sqlalchemy import (
@@ -46,6 +46,8 @@ class SchemaChange:
     is_revision: bool = False
     # All names in their new order; () = it stays.
     order: tuple[str, ...] = ()
+    # New names of columns.
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def schema_id(self) -> None:
@@ -54,10 +56,12 @@ class SchemaChange:
 
     def is_of(self, schema: Schema) -> bool:
         """True if a schema is as it would be after these changes, whatever else was changed."""
+        names = {column.name for column in schema.columns}
         return (
             self.new_name in (None, schema.name)
             and set(self.added) <= set(schema.columns)
-            and {column.name for column in schema.columns}.isdisjoint(self.removed)
+            and names.isdisjoint((*self.removed, *self.renamed))
+            and names.issuperset(self.renamed.values())
             and (schema.is_frozen or not self.freezes)
             and self.order in ((), tuple(column.name for column in schema.columns))
         )
@@ -105,8 +109,8 @@ class Schemas(NamedEntries[Schema]):
                 "the schema is frozen: a revision makes its next version", schema_id=schema.id
             )
         columns = _changed_columns(schema, changes)
-        if changes.removed or changes.added or changes.order:
-            schema_versions.advance(tx, schema.id, schema.version, schema.columns)
+        if changes.removed or changes.added or changes.order or changes.renamed:
+            schema_versions.advance(tx, schema.id, schema.version, schema.columns, changes.renamed)
             tx.execute(_REMOVE_COLUMNS, {"schema": schema.id})
             _add(tx, schema.id, columns)
         name = schema.name if changes.new_name is None else changes.new_name
@@ -175,7 +179,12 @@ def _changed_columns(schema: Schema, changes: SchemaChange) -> list[SchemaColumn
     for name in changes.removed:
         if name not in names:
             raise InvalidArgument(f"there is no column {name!r}", field="remove_columns")
-    kept = [column for column in schema.columns if column.name not in changes.removed]
+    _check_new_names(names, changes)
+    kept = [
+        replace(column, name=changes.renamed.get(column.name, column.name))
+        for column in schema.columns
+        if column.name not in changes.removed
+    ]
     columns = [*kept, *changes.added]
     if not columns:
         raise InvalidArgument("no column would stay", field="remove_columns")
@@ -192,3 +201,12 @@ def _changed_columns(schema: Schema, changes: SchemaChange) -> list[SchemaColumn
             f"the order names other columns than the schema has: {odd!r}", field="column_order"
         )
     return [by_name[name] for name in changes.order]
+
+
+def _check_new_names(names: Collection[str], changes: SchemaChange) -> None:
+    """Refuse to rename a column that goes, and the name of another. Raises InvalidArgument."""
+    for name, new_name in changes.renamed.items():
+        if name not in names or name in changes.removed:
+            raise InvalidArgument(f"no column {name!r} stays", field="rename_columns")
+        if new_name in names or any(column.name == new_name for column in changes.added):
+            raise InvalidArgument(f"column {new_name!r} exists already", field="rename_columns")

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
 
+from meta.store.access import creator_quotas
 from meta.store.catalog import shown_names
 from meta.store.catalog.dataset_settings import INGEST_LIMITS
 from meta.store.engine import pg_arrays
@@ -41,6 +42,9 @@ class TokenUsage:
     timestamp_unit: int = 0
     # The key of a dataset whose events have a deduplication key.
     deduplication_key: int | None = None
+    # The limit of all datasets of its creator, -1 = unlimited or no known creator.
+    creator_limit: int = -1
+    creator: str | None = None
 
 
 _ADD = text(
@@ -57,8 +61,12 @@ _READ = f"""
              SELECT sum(u.records) FROM dataset_usage u WHERE u.dataset_id = d.id AND u.month = m
            ), 0)::bigint, d.records_per_month, {shown_names.of("d")}, ARRAY[{_LIMITS}],
            CASE WHEN d.schema_violations = {REJECT} THEN d.changed_version ELSE 0 END,
-           d.timestamp_unit, CASE WHEN d.deduplication_rule IS NOT NULL THEN d.key END
-    FROM datasets d, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m
+           d.timestamp_unit, CASE WHEN d.deduplication_rule IS NOT NULL THEN d.key END,
+           CASE WHEN a.created_by IS NULL THEN -1
+                ELSE {creator_quotas.in_force("records_per_month", "a.created_by")} END,
+           a.created_by
+    FROM datasets d LEFT JOIN catalog_authors a ON a.entry_id = d.id
+    CROSS JOIN to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m
     WHERE d.deleted_at IS NULL
 """  # noqa: S608
 _lanes, _lane = count(), threading.local()

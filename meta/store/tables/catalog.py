@@ -126,6 +126,8 @@ promoted_field_ids = Table(
     Column("attribute", Text, nullable=False),
     # It was a column of a bound schema: null permanently in segments that lack it.
     Column("is_bound", Boolean, nullable=False, server_default=text("false")),
+    # The Parquet field id of a column that had another name before; NULL = field_id.
+    Column("column_id", Integer),
 )
 
 # Hidden columns over attributes of records that a dataset has or had, kept permanently: an id that
@@ -172,6 +174,9 @@ schema_versions = Table(
     Column("names", ARRAY(Text), nullable=False),
     Column("types", ARRAY(SmallInteger), nullable=False),
     now("replaced_at"),
+    # The columns that have other names in the next version, and these names; NULL = none.
+    Column("renamed", ARRAY(Text)),
+    Column("new_names", ARRAY(Text)),
 )
 
 # The schema whose columns a dataset has as typed columns; columns that are not named here read the

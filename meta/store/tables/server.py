@@ -125,6 +125,15 @@ catalog_authors = Table(
     Column("deleted_at", DateTime(timezone=True)),
 )
 
+# Quotas of creators by their subjects, "" = the default of all; -1 = unlimited, 0 = the default.
+creator_quotas = Table(
+    "creator_quotas",
+    metadata,
+    Column("creator", Text, primary_key=True),
+    Column("datasets", BigInteger, nullable=False),
+    Column("records_per_month", BigInteger, nullable=False),
+)
+
 # Denied calls, added up by minute: at most some 1,000 rows a minute and 100,000 in all.
 denied_calls = Table(
     "denied_calls",

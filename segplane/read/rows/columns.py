@@ -60,7 +60,7 @@ class ReadColumns:
         self._ids = {c.name: c.field_id for c in stored.columns}
         self._stored = stored
         self.names = tuple(self.all.names) if names is None else _checked(names, self.all.names)
-        self._computable: dict[object, bool] = {}
+        self._computable: dict[object, tuple[bool, bool]] = {}
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -95,28 +95,30 @@ class ReadColumns:
             if column.name in names or remainders.get(column.name) in names
         )
 
-    def has_as_stored(self, file: DatasetFile) -> bool:
+    def has_as_stored(self, file: DatasetFile, *, by_id: bool = False) -> bool:
         """Return true if the file has every promoted column asked for, as format 2 stores it.
 
-        Otherwise its rows are converted: the missing values are in its attributes.
+        Otherwise its rows are converted: the missing values are in its attributes, or in columns
+        of former names. Readers `by_id` find these too.
         """
         if file.format_version != FORMAT_MICROSECONDS or file.promoted is None:
             return False
-        key = tuple(column.field_id for column in file.promoted)
+        key = tuple(column.name_id or column.field_id for column in file.promoted)
         if key not in self._computable:
             self._computable[key] = self._are_same(file.promoted)
-        return self._computable[key]
+        return self._computable[key][by_id]
 
-    def _are_same(self, promoted: Sequence[common_pb2.PromotedColumn]) -> bool:
+    def _are_same(self, promoted: Sequence[common_pb2.PromotedColumn]) -> tuple[bool, bool]:
+        """Return whether a file has the columns asked for by name and id, and by id alone."""
         try:
             typed = read_layout((), promoted).promoted
         except UnknownLayout:
-            return False
+            return False, False
         ids = {c.name: c.field_id for c in wide_stored(SIGNALS, typed, FORMAT_MICROSECONDS).columns}
-        return all(
-            self._ids[name] is not None and ids.get(name) == self._ids[name]
-            for name in {*self.names, *FILTER_COLUMNS} - self.constants.keys()
-        )
+        names = {*self.names, *FILTER_COLUMNS} - self.constants.keys()
+        needed = {self._ids[name] for name in names}
+        has_ids = None not in needed and needed.issubset(ids.values())
+        return has_ids and all(ids.get(name) == self._ids[name] for name in names), has_ids
 
 
 def _checked(names: Sequence[str], column_names: Sequence[str]) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ class AddedFiles:
         self._name = dataset_name
         self._signals = signals
         self._bounds = bounds
-        self._promoted = {column.field_id: column for column in promoted}
+        self._promoted = {column.name_id or column.field_id: column for column in promoted}
 
     def files(self, through: int) -> tuple[DatasetFile, ...]:
         """The files of (offset, through]. Raises MetaError."""

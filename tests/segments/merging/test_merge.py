@@ -170,6 +170,24 @@ def test_a_newly_promoted_column_is_filled_from_the_attributes(shelf: Shelf) -> 
     assert result.unconverted == failed > 0
 
 
+def test_a_renamed_column_keeps_its_values_and_its_order(shelf: Shelf) -> None:
+    former = replace(WHEN, is_bound=True)
+    specs = [
+        SegmentSpec(("when",), (former,)),
+        SegmentSpec(("paid",), (replace(former, name="paid", name_id=1_002),)),
+    ]
+    tables = [rows_of("logs", 100, spec, seed=number) for number, spec in enumerate(specs)]
+    inputs = [shelf.put({"logs": t}, spec) for t, spec in zip(tables, specs, strict=True)]
+
+    shelf.merge(inputs, order(specs[1]))
+
+    merged = shelf.merged()["logs"]
+    assert merged["paid"].null_count < 100
+    by_new_name = tables[0].rename_columns(tables[1].schema.names)
+    assert Counter(plain(merged)) == Counter(plain(concat([by_new_name, tables[1]])))
+    assert not list(shelf.folder.glob("runs-*"))
+
+
 def test_both_formats_merge_without_sorting_either_anew(shelf: Shelf) -> None:
     spec = SegmentSpec(("when",), (WHEN,))
     tables = [rows_of("traces", 100, spec, seed=version) for version in (1, 2)]

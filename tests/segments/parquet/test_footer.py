@@ -168,6 +168,19 @@ def test_the_content_of_a_file_is_its_signals_with_rows_and_its_numbered_columns
     )
 
 
+def test_the_content_of_a_file_has_the_number_of_a_later_name() -> None:
+    known = stored(SegmentFooter("d", "p", format_version=2))
+    column = replace(known.promoted[0], field_id=1_000, name_id=1_002)
+    known = replace(known, promoted=(column,))
+
+    decoded = decode_footer(encode_footer(known))
+
+    assert decoded.promoted == (column,)
+    content = content_of(decoded)
+    assert content is not None
+    assert content.promoted_field_ids == (1_002,)
+
+
 def test_the_content_of_a_file_without_times_of_its_signals_is_unknown() -> None:
     unknown = replace(stored(SegmentFooter("d", "p")), times_by_signal=None)
 

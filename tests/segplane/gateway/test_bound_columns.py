@@ -26,6 +26,7 @@ from segments.location import Stores
 from segplane.read import open_dataset
 from tests.support.gateway.server import GatewayServer
 from tests.support.merge_worker.local_merges import merge_all
+from tests.support.meta import bindings
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import NOW, CollectorDriver, nursery, run_here
@@ -254,3 +255,46 @@ def test_a_nursery_writes_again_what_it_wrote_before_a_binding(world: World) -> 
     assert find(world.client) == []
     world.nursery()
     assert world.arrow() == [expected(0)]
+
+
+def test_a_renamed_column_has_its_values_in_every_reader(world: World) -> None:
+    assert_a_new_name_reads_the_same(world, READERS[:3])
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_spark_reads_a_renamed_column(world: World) -> None:
+    session = shared_session()
+
+    assert_a_new_name_reads_the_same(world, [partial(World.spark, session=session)])
+
+
+def assert_a_new_name_reads_the_same(
+    world: World, readers: Sequence[Callable[[World], list[Row]]]
+) -> None:
+    """Of files by the former name, of both, and after a merge; an older version has the former."""
+    new_names = {f"former_{name}": name for name in TYPES}
+    columns = (common_pb2.Column(name=f"former_{n}", type=type_) for n, type_ in TYPES.items())
+    schema = bindings.create(world.client, "former", *columns)
+    attributes = [
+        pb.BoundAttribute(column=name, scope=bindings.RECORD, attribute=new_name)
+        for name, new_name in new_names.items()
+    ]
+    bindings.bind(world.client, world.dataset, schema, None, *attributes)
+    world.send(0)
+    world.nursery()
+    with open_dataset("web", meta_address=world.address) as opened:
+        version, before = opened.version, opened.to_table()
+    bindings.update(world.client, schema, renamed=new_names)
+    for number in range(12):
+        if number:
+            world.send(number)
+            world.nursery()
+        for read in readers if number < 2 else ():
+            assert read(world) == [*map(expected, range(number + 1))], read
+    world.merge()
+    for read in (*readers, World.bare):
+        assert read(world) == sorted(map(expected, range(12))), read
+    with open_dataset("web", meta_address=world.address, as_of=version) as opened:
+        assert opened.to_table() == before
+        assert new_names.keys() <= set(before.schema.names)

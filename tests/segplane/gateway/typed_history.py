@@ -7,9 +7,7 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeAlias
 
-import duckdb
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -18,7 +16,6 @@ from hypothesis.stateful import (
     rule,
 )
 from pyarrow.parquet import read_table
-from pyiceberg.catalog import load_catalog
 from pyspark.sql import SparkSession
 
 from dataplane.dataset_layout import read_layout
@@ -28,6 +25,7 @@ from nursery.execution.job import TaskOutcome
 from nursery.planning.tasks import Task
 from segments.location import Stores
 from segplane.read import open_dataset
+from tests.segplane.gateway.typed_readers import Row, TypedReaders
 from tests.segplane.gateway.typed_records import TYPES, payload, value
 from tests.support.gateway.server import GatewayServer
 from tests.support.merge_worker.local_merges import merge_all
@@ -42,14 +40,16 @@ from tests.support.nursery.drivers import (
 )
 from tests.support.visible_segments import find, key_of
 
-Row: TypeAlias = tuple[Any, ...]
 # Small segments that are worth a merge, and more.
 ENOUGH = 10
 _NUMBERS = count()
 
 
-class TypedHistory(RuleBasedStateMachine):
-    """The model: the columns of each row when it became one, and what each version showed."""
+class TypedHistory(TypedReaders, RuleBasedStateMachine):
+    """The model: the columns of each row when it became one, and what each version showed.
+
+    Columns are known by their first names here; `shown` has the names of those that were renamed.
+    """
 
     def __init__(
         self,
@@ -74,6 +74,8 @@ class TypedHistory(RuleBasedStateMachine):
         self.columns = ["amount"]
         self.unused = [name for name in TYPES if name != "amount"]
         self.removed: list[str] = []
+        self.shown: dict[str, str] = {}
+        self.every_name = set(TYPES)
         self.schema = bindings.create(self.client, f"of-{self.name}", self._column("amount"))
         self.sent = 0
         self.pending: list[int] = []
@@ -82,7 +84,7 @@ class TypedHistory(RuleBasedStateMachine):
         bindings.bind(self.client, self.dataset, self.schema)
 
     def _column(self, name: str) -> common_pb2.Column:
-        return common_pb2.Column(name=name, type=TYPES[name])
+        return common_pb2.Column(name=self.shown.get(name, name), type=TYPES[name])
 
     @rule(records=st.integers(1, 3))
     def send(self, records: int) -> None:
@@ -136,8 +138,30 @@ class TypedHistory(RuleBasedStateMachine):
     @rule(pick=st.integers(0, 4))
     def remove(self, pick: int) -> None:
         name = self.columns.pop(pick % len(self.columns))
-        bindings.update(self.client, self.schema, (), [name])
+        bindings.update(self.client, self.schema, (), [self.shown.get(name, name)])
         self.removed.append(name)
+
+    @rule(pick=st.integers(0, 4), is_back=st.booleans())
+    def rename(self, pick: int, is_back: bool = False) -> None:
+        """A column gets a name that none had, or its first one again."""
+        column = self.columns[pick % len(self.columns)]
+        before = self.shown.get(column, column)
+        name = column if is_back and before != column else f"{column}_{len(self.every_name)}"
+        bindings.update(self.client, self.schema, renamed={before: name})
+        self.shown[column] = name
+        self.every_name.add(name)
+
+    @precondition(lambda self: self.pending)
+    @rule(pick=st.integers(0, 4))
+    def overtake_by_name(self, pick: int) -> None:
+        """A column is renamed while a nursery writes: its files are refused."""
+
+        def write_then_rename(tasks: Sequence[Task], where: Stores) -> list[TaskOutcome]:
+            outcomes = run_here(tasks, where)
+            self.rename(pick)
+            return outcomes
+
+        nursery(self.client, write_then_rename).cycle()
 
     @rule()
     def merge(self) -> None:
@@ -174,23 +198,23 @@ class TypedHistory(RuleBasedStateMachine):
         version, columns, rows = self.history[pick % len(self.history)]
         assert self.arrow(columns, as_of=version) == rows
         with open_dataset(self.name, meta_address=self.address, as_of=version) as opened:
-            assert set(opened.schema.names) & TYPES.keys() == set(columns)
+            assert set(opened.schema.names) & self.every_name == set(columns)
 
     @invariant()
     def rows_have_the_columns_that_they_became_rows_with(self) -> None:
         rows = self.expected(self.rows)
         with open_dataset(self.name, meta_address=self.address) as opened:
             version = opened.version
-        assert self.arrow(self.columns) == rows
+        assert self.arrow(self.names) == rows
         if not self.history or self.history[-1][0] != version:
-            self.history.append((version, list(self.columns), rows))
+            self.history.append((version, self.names, rows))
 
     @precondition(lambda self: self.pending)
     @rule()
     def read_fresh(self) -> None:
         """Fresh records are those that the next version shows."""
         pending = dict.fromkeys(self.pending, frozenset(self.columns))
-        assert self.arrow(self.columns, fresh=True) == self.expected(self.rows | pending)
+        assert self.arrow(self.names, fresh=True) == self.expected(self.rows | pending)
 
     def teardown(self) -> None:
         """Merge everything; all readers show the model's rows, and old versions theirs."""
@@ -208,12 +232,18 @@ class TypedHistory(RuleBasedStateMachine):
             self.cycle()
             if number == ENOUGH // 3 and len(self.columns) > 1:
                 self.remove(0)
+            if number == ENOUGH // 2 - 1:
+                self.send(1)
+                self.overtake_by_name(0)
             if number == ENOUGH // 2 and self.removed:
                 self.bring_back(-1)
         self.assert_all_read_the_model()
         if len(self.columns) > 1:
             self.remove(0)
         assert self.merge_what_meta_plans() >= 1
+        self.assert_all_read_the_model()
+        self.rename(0, is_back=True)
+        self.rename(1)
         self.assert_all_read_the_model()
         if self.removed:
             # Of merged rows its values are gone.
@@ -233,16 +263,21 @@ class TypedHistory(RuleBasedStateMachine):
         if self.spark is not None:
             return [self.by_spark]
         return [
-            lambda: self.arrow(self.columns),
+            lambda: self.arrow(self.names),
             lambda: self.query("kql", f"{self.name} | project {', '.join(self.read)}"),
             lambda: self.query("sql", f"SELECT {', '.join(self.read)} FROM {self.name}"),  # noqa: S608
             self.iceberg,
-            self.bare,
+            # Files have the names that they were written with.
+            *([] if self.shown else [self.bare]),
         ]
 
     @property
     def read(self) -> list[str]:
-        return ["body", *self.columns]
+        return ["body", *self.names]
+
+    @property
+    def names(self) -> list[str]:
+        return [self.shown.get(column, column) for column in self.columns]
 
     def expected(self, rows: dict[int, frozenset[str]]) -> list[Row]:
         """The rows of the model, in the columns of now."""
@@ -253,32 +288,3 @@ class TypedHistory(RuleBasedStateMachine):
             )
             for number in sorted(rows)
         ]
-
-    def arrow(self, columns: Sequence[str], **options: Any) -> list[Row]:
-        names = ["body", *columns]
-        with open_dataset(self.name, meta_address=self.address, columns=names, **options) as opened:
-            return _sorted(tuple(row[n] for n in names) for row in opened.to_table().to_pylist())
-
-    def query(self, language: str, text: str) -> list[Row]:
-        answer = self.gateway.query(text, language=language)
-        assert isinstance(answer.json, list), answer.json
-        return _sorted(tuple(row[name] for name in self.read) for row in answer.json)
-
-    def iceberg(self) -> list[Row]:
-        catalog = load_catalog("segplane", type="rest", uri=self.gateway.uri)
-        rows = catalog.load_table(f"default.{self.name}").scan().to_arrow().to_pylist()
-        return _sorted(tuple(row[name] for name in self.read) for row in rows)
-
-    def bare(self) -> list[Row]:
-        query = f"SELECT {', '.join(self.read)} FROM read_parquet(?, union_by_name=true)"  # noqa: S608
-        return _sorted(duckdb.connect().execute(query, [self.files()]).fetchall())
-
-    def by_spark(self) -> list[Row]:
-        assert self.spark is not None
-        source = self.spark.read.format("segplane").option("metaAddress", self.address)
-        rows = source.load(self.name).select(*self.read).toArrow().to_pylist()
-        return _sorted(tuple(row[name] for name in self.read) for row in rows)
-
-
-def _sorted(rows: Any) -> list[Row]:
-    return sorted(rows, key=lambda row: row[0])

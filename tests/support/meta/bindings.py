@@ -1,6 +1,6 @@
 """Schemas, datasets that are bound to them, and segments with their columns, a call a line."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2
@@ -29,6 +29,7 @@ def update(
     remove: Sequence[str] = (),
     *,
     order: Sequence[str] = (),
+    renamed: Mapping[str, str] | None = None,
     freeze: bool = False,
     is_revision: bool = False,
 ) -> catalog_pb2.UpdateSchemaResponse:
@@ -37,6 +38,10 @@ def update(
         add_columns=add,
         remove_columns=remove,
         column_order=order,
+        rename_columns=[
+            catalog_pb2.ColumnRename(name=name, new_name=new_name)
+            for name, new_name in (renamed or {}).items()
+        ],
         freeze=freeze,
         is_revision=is_revision,
     )

@@ -119,3 +119,5 @@ def live_resources(client: Any, dataset: str) -> None:
     group = client.resources.CreateGroup(pb.CreateGroupRequest(name="shop")).id
     client.resources.RenameGroup(pb.RenameGroupRequest(id=group, new_name="store"))
     client.resources.DeleteGroup(pb.DeleteGroupRequest(id=group))
+    client.resources.SetCreatorQuota(pb.SetCreatorQuotaRequest(creator="ann", datasets=20))
+    client.resources.ListCreatorQuotas(pb.ListCreatorQuotasRequest())

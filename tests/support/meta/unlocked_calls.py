@@ -31,6 +31,7 @@ READING = frozenset(
         "GetView",
         "ListAccessTokens",
         "ListAuditRecords",
+        "ListCreatorQuotas",
         "ListDamagedObjects",
         "ListDatasetChanges",
         "ListDatasets",
@@ -119,6 +120,8 @@ GOING_ON = frozenset(
         "PutTableSnapshot",
         "HandOutTable",
         "SetWorkerSettings",
+        # Quotas of creators, which are no resources.
+        "SetCreatorQuota",
         # Locks themselves; a resource that is locked is not locked again.
         "LockResource",
         "UnlockResource",

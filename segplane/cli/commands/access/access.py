@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Annotated
 
 from meta.access import Role
+from segplane.cli.commands.access.quotas import quotas
 from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
@@ -76,3 +77,6 @@ def revoke(client: MetaClient, token_id: str) -> Answer:
     """
     request = pb.RevokeAccessTokenRequest(token_id=token_id)
     return Answer(client.operations.RevokeAccessToken(request))
+
+
+access.command("quotas", "ann --datasets 20 --records-per-month 1000000000")(quotas)

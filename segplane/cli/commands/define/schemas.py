@@ -38,28 +38,31 @@ def update(
     rename: str | None = None,
     add: Annotated[list[str] | None, Option(metavar="COLUMN:TYPE")] = None,
     remove: Annotated[list[str] | None, Option(metavar="COLUMN")] = None,
+    rename_column: Annotated[list[str] | None, Option(metavar="COLUMN=NAME")] = None,
     order: Annotated[str | None, Option(metavar="COLUMN,COLUMN,...")] = None,
     freeze: bool = False,
     revise: bool = False,
     expected_version: ExpectedVersion = None,
 ) -> Answer:
-    """Rename a schema, append, remove and reorder columns, all at once or not at all.
+    """Rename a schema, append, remove, rename and reorder columns, all at once or not at all.
 
     Options:
         rename: New name of the schema.
         add: Append a column.
         remove: Remove a column.
+        rename_column: Give a column another name. It keeps its values and reads the same attribute.
         order: All columns in their new order.
         freeze: Publish it: only --revise changes it afterwards. Cannot be undone.
         revise: Make the next version of a frozen schema; datasets that follow it get its columns.
     """
-    if revise and not (add or remove):
-        raise usage("name what the next version has or lacks: --add, --remove")
+    if revise and not (add or remove or rename_column):
+        raise usage("name what the next version has or lacks: --add, --remove, --rename-column")
     reply = update_entry(
         *(client, "Schema", name, expected_version),
         new_name=rename,
         add_columns=map(_column, add or ()),
         remove_columns=remove or (),
+        rename_columns=map(_new_name, rename_column or ()),
         column_order=order.split(",") if order else (),
         freeze=freeze,
         is_revision=revise,
@@ -100,6 +103,13 @@ def _column(text: str) -> "common_pb2.Column":
         raise usage(f"column {text!r} is not name:type, with one of the types {', '.join(TYPES)}")
     number = common_pb2.KqlType.ValueType(TYPES.index(ALIASES[type_]))
     return common_pb2.Column(name=name, type=number)
+
+
+def _new_name(text: str) -> "catalog_pb2.ColumnRename":
+    name, separator, new_name = text.partition("=")
+    if not separator:
+        raise usage(f"column {text!r} is not old=new")
+    return catalog_pb2.ColumnRename(name=name, new_name=new_name)
 
 
 def _columns(

@@ -43,8 +43,7 @@ def _(world: World, n: int) -> None:
 
 @of("`UpdateSchema.add_columns`, and the columns that the schema has then")
 def _(world: World, n: int) -> None:
-    old = common_pb2.Column(name="old")
-    request = cat.CreateSchemaRequest(name=uuid4().hex, columns=[old])
+    request = cat.CreateSchemaRequest(name=uuid4().hex, columns=[common_pb2.Column(name="old")])
     made = world.client.catalog.CreateSchema(request).id
     update = cat.UpdateSchemaRequest(id=made, add_columns=columns(n), remove_columns=["old"])
     world.client.catalog.UpdateSchema(update)
@@ -52,11 +51,17 @@ def _(world: World, n: int) -> None:
 
 @of("`UpdateSchema.remove_columns`")
 def _(world: World, n: int) -> None:
+    names, added = [f"c{k}" for k in range(n)], [common_pb2.Column(name="new")]
     made = schema(world, 1_000)
-    names = [f"c{k}" for k in range(n)]
-    added = [common_pb2.Column(name="new")]
     update = cat.UpdateSchemaRequest(id=made, add_columns=added, remove_columns=names)
     world.client.catalog.UpdateSchema(update)
+
+
+@of("`UpdateSchema.rename_columns`")
+def _(world: World, n: int) -> None:
+    renamed = (cat.ColumnRename(name=f"c{k}", new_name=f"{k}") for k in range(n))
+    request = cat.UpdateSchemaRequest(id=schema(world, 1_000), rename_columns=renamed)
+    world.client.catalog.UpdateSchema(request)
 
 
 def set_settings(world: World, settings: ops.DatasetSettings) -> None:

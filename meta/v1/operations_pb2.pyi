@@ -971,6 +971,7 @@ class DatasetSettings(_message.Message):
     DUPLICATES_FIELD_NUMBER: _builtins.int
     TIMESTAMP_UNIT_FIELD_NUMBER: _builtins.int
     AUTOMATIC_COLUMNS_FIELD_NUMBER: _builtins.int
+    TIME_ADJUSTMENT_NANOS_FIELD_NUMBER: _builtins.int
     records_per_month: _builtins.int
     """Records a calendar month (UTC): 0 = the server's default, n = limit, -1 = unlimited."""
     excess_events_allowed: _builtins.int
@@ -993,6 +994,10 @@ class DatasetSettings(_message.Message):
     timestamp_unit: Global___TimestampUnit.ValueType
     """Unit of a `timestamp` that is a number, in JSON records whose request names none. Unset in
     replies = derived from the magnitude.
+    """
+    time_adjustment_nanos: _builtins.int
+    """Nanoseconds that readers add to the times of records where they are asked to, at most 3,660 days
+    either way; 0 = none. Unset in replies = 0.
     """
     @_builtins.property
     def event_retention(self) -> _duration_pb2.Duration:
@@ -1056,10 +1061,11 @@ class DatasetSettings(_message.Message):
         duplicates: _builtins.int = ...,
         timestamp_unit: Global___TimestampUnit.ValueType | None = ...,
         automatic_columns: Global___AutomaticColumns | None = ...,
+        time_adjustment_nanos: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns", "_binding", b"_binding", "_created_retention", b"_created_retention", "_deduplication", b"_deduplication", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_schema_violations", b"_schema_violations", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "automatic_columns", b"automatic_columns", "binding", b"binding", "created_retention", b"created_retention", "deduplication", b"deduplication", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "schema_violations", b"schema_violations", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns", "_binding", b"_binding", "_created_retention", b"_created_retention", "_deduplication", b"_deduplication", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_schema_violations", b"_schema_violations", "_time_adjustment_nanos", b"_time_adjustment_nanos", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "automatic_columns", b"automatic_columns", "binding", b"binding", "created_retention", b"created_retention", "deduplication", b"deduplication", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "schema_violations", b"schema_violations", "time_adjustment_nanos", b"time_adjustment_nanos", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns", "_binding", b"_binding", "_created_retention", b"_created_retention", "_deduplication", b"_deduplication", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_schema_violations", b"_schema_violations", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "automatic_columns", b"automatic_columns", "binding", b"binding", "created_retention", b"created_retention", "deduplication", b"deduplication", "duplicates", b"duplicates", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "schema_violations", b"schema_violations", "store", b"store", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns", "_binding", b"_binding", "_created_retention", b"_created_retention", "_deduplication", b"_deduplication", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_schema_violations", b"_schema_violations", "_time_adjustment_nanos", b"_time_adjustment_nanos", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "automatic_columns", b"automatic_columns", "binding", b"binding", "created_retention", b"created_retention", "deduplication", b"deduplication", "duplicates", b"duplicates", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "schema_violations", b"schema_violations", "store", b"store", "time_adjustment_nanos", b"time_adjustment_nanos", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__automatic_columns: _TypeAlias = _typing.Literal["automatic_columns"]  # noqa: Y015
     _WhichOneofArgType__automatic_columns: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns"]  # noqa: Y015
@@ -1085,6 +1091,8 @@ class DatasetSettings(_message.Message):
     _WhichOneofArgType__records_per_month: _TypeAlias = _typing.Literal["_records_per_month", b"_records_per_month"]  # noqa: Y015
     _WhichOneofReturnType__schema_violations: _TypeAlias = _typing.Literal["schema_violations"]  # noqa: Y015
     _WhichOneofArgType__schema_violations: _TypeAlias = _typing.Literal["_schema_violations", b"_schema_violations"]  # noqa: Y015
+    _WhichOneofReturnType__time_adjustment_nanos: _TypeAlias = _typing.Literal["time_adjustment_nanos"]  # noqa: Y015
+    _WhichOneofArgType__time_adjustment_nanos: _TypeAlias = _typing.Literal["_time_adjustment_nanos", b"_time_adjustment_nanos"]  # noqa: Y015
     _WhichOneofReturnType__timestamp_unit: _TypeAlias = _typing.Literal["timestamp_unit"]  # noqa: Y015
     _WhichOneofArgType__timestamp_unit: _TypeAlias = _typing.Literal["_timestamp_unit", b"_timestamp_unit"]  # noqa: Y015
     _WhichOneofReturnType__tombstone_grace: _TypeAlias = _typing.Literal["tombstone_grace"]  # noqa: Y015
@@ -1113,6 +1121,8 @@ class DatasetSettings(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__records_per_month) -> _WhichOneofReturnType__records_per_month | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__schema_violations) -> _WhichOneofReturnType__schema_violations | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__time_adjustment_nanos) -> _WhichOneofReturnType__time_adjustment_nanos | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__timestamp_unit) -> _WhichOneofReturnType__timestamp_unit | None: ...
     @_typing.overload

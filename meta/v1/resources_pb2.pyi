@@ -1112,11 +1112,16 @@ class LockResourceRequest(_message.Message):
     RESOURCE_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     ENDS_AT_NANOS_FIELD_NUMBER: _builtins.int
+    TOKEN_DIGEST_FIELD_NUMBER: _builtins.int
     reason: _builtins.str
     """Reason, 1..1,000 characters; shown to everybody whom the lock refuses."""
     ends_at_nanos: _builtins.int
     """Time at which the lock ends by itself, in nanoseconds since 1970, UTC; at most 36,600 days ahead.
     Unset = it has no end.
+    """
+    token_digest: _builtins.str
+    """SHA-256 of a token that the caller made of at least 32 random bytes, as 64 hexadecimal digits in
+    lower case. Unset = meta makes a token.
     """
     @_builtins.property
     def resource(self) -> Global___ResourceRef:
@@ -1128,14 +1133,20 @@ class LockResourceRequest(_message.Message):
         resource: Global___ResourceRef | None = ...,
         reason: _builtins.str = ...,
         ends_at_nanos: _builtins.int | None = ...,
+        token_digest: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_ends_at_nanos", b"_ends_at_nanos", "ends_at_nanos", b"ends_at_nanos", "resource", b"resource"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_ends_at_nanos", b"_ends_at_nanos", "_token_digest", b"_token_digest", "ends_at_nanos", b"ends_at_nanos", "resource", b"resource", "token_digest", b"token_digest"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ends_at_nanos", b"_ends_at_nanos", "ends_at_nanos", b"ends_at_nanos", "reason", b"reason", "resource", b"resource"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ends_at_nanos", b"_ends_at_nanos", "_token_digest", b"_token_digest", "ends_at_nanos", b"ends_at_nanos", "reason", b"reason", "resource", b"resource", "token_digest", b"token_digest"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__ends_at_nanos: _TypeAlias = _typing.Literal["ends_at_nanos"]  # noqa: Y015
     _WhichOneofArgType__ends_at_nanos: _TypeAlias = _typing.Literal["_ends_at_nanos", b"_ends_at_nanos"]  # noqa: Y015
+    _WhichOneofReturnType__token_digest: _TypeAlias = _typing.Literal["token_digest"]  # noqa: Y015
+    _WhichOneofArgType__token_digest: _TypeAlias = _typing.Literal["_token_digest", b"_token_digest"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__ends_at_nanos) -> _WhichOneofReturnType__ends_at_nanos | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__token_digest) -> _WhichOneofReturnType__token_digest | None: ...
 
 Global___LockResourceRequest: _TypeAlias = LockResourceRequest  # noqa: Y015
 
@@ -1149,7 +1160,7 @@ class LockResourceResponse(_message.Message):
     TOKEN_FIELD_NUMBER: _builtins.int
     IS_WITNESSED_FIELD_NUMBER: _builtins.int
     token: _builtins.str
-    """The token that ends the lock. meta keeps a digest of it."""
+    """The token that ends the lock, if meta made one; meta keeps a digest of it."""
     is_witnessed: _builtins.bool
     """False if meta keeps no witness in the bucket: a database that is restored from a backup of before
     the lock does not know it then.

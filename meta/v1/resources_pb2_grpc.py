@@ -191,9 +191,10 @@ class ResourcesServiceServicer:
     def LockResource(self, request, context):
         """Locks a resource: every change and deletion of it is refused (LOCKED) until the lock is ended by
         its token, is broken, or has ended by itself. On a dataset it is a legal hold, see
-        docs/resources.md. The token is in this reply only: a repetition is refused (LOCKED) if an earlier
-        attempt has set the lock. Of datasets that were deleted also one whose grace lasts, which is then
-        kept.
+        docs/resources.md. Of datasets that were deleted also one whose grace lasts, which is then kept.
+        A repetition with the same token_digest, reason and end is answered as the first call. Without a
+        token_digest the token is in this reply only, and a repetition is LOCKED if an earlier attempt has
+        set the lock.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

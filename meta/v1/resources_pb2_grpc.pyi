@@ -67,9 +67,10 @@ class ResourcesServiceStub:
     LockResource: _grpc.UnaryUnaryMultiCallable[_resources_pb2.LockResourceRequest, _resources_pb2.LockResourceResponse]
     """Locks a resource: every change and deletion of it is refused (LOCKED) until the lock is ended by
     its token, is broken, or has ended by itself. On a dataset it is a legal hold, see
-    docs/resources.md. The token is in this reply only: a repetition is refused (LOCKED) if an earlier
-    attempt has set the lock. Of datasets that were deleted also one whose grace lasts, which is then
-    kept.
+    docs/resources.md. Of datasets that were deleted also one whose grace lasts, which is then kept.
+    A repetition with the same token_digest, reason and end is answered as the first call. Without a
+    token_digest the token is in this reply only, and a repetition is LOCKED if an earlier attempt has
+    set the lock.
     """
     UnlockResource: _grpc.UnaryUnaryMultiCallable[_resources_pb2.UnlockResourceRequest, _resources_pb2.UnlockResourceResponse]
     """Ends a lock by its token. A repeated call is fine."""
@@ -131,9 +132,10 @@ class ResourcesServiceAsyncStub(ResourcesServiceStub):
     LockResource: _aio.UnaryUnaryMultiCallable[_resources_pb2.LockResourceRequest, _resources_pb2.LockResourceResponse]  # type: ignore[assignment]
     """Locks a resource: every change and deletion of it is refused (LOCKED) until the lock is ended by
     its token, is broken, or has ended by itself. On a dataset it is a legal hold, see
-    docs/resources.md. The token is in this reply only: a repetition is refused (LOCKED) if an earlier
-    attempt has set the lock. Of datasets that were deleted also one whose grace lasts, which is then
-    kept.
+    docs/resources.md. Of datasets that were deleted also one whose grace lasts, which is then kept.
+    A repetition with the same token_digest, reason and end is answered as the first call. Without a
+    token_digest the token is in this reply only, and a repetition is LOCKED if an earlier attempt has
+    set the lock.
     """
     UnlockResource: _aio.UnaryUnaryMultiCallable[_resources_pb2.UnlockResourceRequest, _resources_pb2.UnlockResourceResponse]  # type: ignore[assignment]
     """Ends a lock by its token. A repeated call is fine."""
@@ -237,9 +239,10 @@ class ResourcesServiceServicer:
     ) -> _typing.Union[_resources_pb2.LockResourceResponse, _abc.Awaitable[_resources_pb2.LockResourceResponse]]:
         """Locks a resource: every change and deletion of it is refused (LOCKED) until the lock is ended by
         its token, is broken, or has ended by itself. On a dataset it is a legal hold, see
-        docs/resources.md. The token is in this reply only: a repetition is refused (LOCKED) if an earlier
-        attempt has set the lock. Of datasets that were deleted also one whose grace lasts, which is then
-        kept.
+        docs/resources.md. Of datasets that were deleted also one whose grace lasts, which is then kept.
+        A repetition with the same token_digest, reason and end is answered as the first call. Without a
+        token_digest the token is in this reply only, and a repetition is LOCKED if an earlier attempt has
+        set the lock.
         """
 
     def UnlockResource(

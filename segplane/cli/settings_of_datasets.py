@@ -1,14 +1,15 @@
 """Reads and changes of a dataset's settings."""
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from segplane.cli.connection import usage
-from segplane.cli.entry_changes import refused_with_differences
+from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
-from segplane.cli.options import dataset_id
+from segplane.cli.options import Dataset, dataset_id
 from segplane.cli.output import Answer, Fact, facts, message_dict, size_text
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class SettingsChange:
         self._request = pb.GetDatasetSettingsRequest(dataset_id=dataset_id(client, name))
         self._before = client.operations.GetDatasetSettings(self._request)
         self.settings = pb.DatasetSettings()
+        # Deletions by a shorter retention that are confirmed; None = none.
+        self.confirm_deletes: int | None = None
 
     def part(self, name: str) -> Any:
         """Return a message in the settings, which meta replaces as a whole."""
@@ -45,17 +48,15 @@ class SettingsChange:
             if age is not None:
                 getattr(self.settings, field).CopyFrom(duration(age))
 
-    def send(
-        self, expected_version: str | None = None, confirm_deletes: int | None = None
-    ) -> "pb.SetDatasetSettingsResponse":
+    def send(self, expected_version: str | None = None) -> "pb.SetDatasetSettingsResponse":
         """Apply the change, if there is one; the reply has all settings."""
         before = self._before
-        if not self.settings.ListFields() and confirm_deletes is None:
+        if not self.settings.ListFields() and self.confirm_deletes is None:
             return pb.SetDatasetSettingsResponse(settings=before.settings, version=before.version)
         request = pb.SetDatasetSettingsRequest(
             dataset_id=self._request.dataset_id,
             settings=self.settings,
-            deletes_confirmed=confirm_deletes,
+            deletes_confirmed=self.confirm_deletes,
             expected_version=expected_version or before.version,
         )
         with refused_with_differences(before.settings, self._read):
@@ -63,6 +64,36 @@ class SettingsChange:
 
     def _read(self) -> "pb.DatasetSettings":
         return self.client.operations.GetDatasetSettings(self._request).settings
+
+
+def settings_command(
+    sets: Callable[..., None],
+    answer: "Callable[[MetaClient, pb.SetDatasetSettingsResponse], Answer]",
+) -> Callable[..., Answer]:
+    """Return the command that shows some settings, and with options of `sets` changes them."""
+
+    def run(client: MetaClient, name: str, expected_version: str | None, **options: Any) -> Answer:
+        change = SettingsChange(client, name)
+        sets(change, **options)
+        return answer(client, change.send(expected_version))
+
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [*_KEYS, *options_of(sets), _EXPECTED], return_annotation=Answer
+    )
+    run.__doc__ = sets.__doc__
+    return run
+
+
+def options_of(sets: Callable[..., None]) -> list[inspect.Parameter]:
+    """Return the options of a function that changes settings."""
+    return list(inspect.signature(sets).parameters.values())[1:]
+
+
+def _example(client: MetaClient, name: Dataset, expected_version: ExpectedVersion = None) -> None:
+    """Give the other parameters of a command of settings."""
+
+
+*_KEYS, _EXPECTED = inspect.signature(_example).parameters.values()
 
 
 def settings_answer(

@@ -57,7 +57,9 @@ def _of_source(query: RunningQuery, source: DatasetSource) -> Iterator[str]:
 
 
 def _groups(query: RunningQuery, source: DatasetSource) -> str:
-    low, high = (_timestamp(micros) for micros in source.read.times)
+    start, end = source.bounds.start, source.bounds.end
+    low = None if start is None else f"make_timestamptz({start // 1_000})"
+    high = None if end is None else f"make_timestamptz({(end - 1) // 1_000})"
     statement = _GROUPS.format(
         low=low or "TIMESTAMPTZ '-infinity'",
         high=high or "TIMESTAMPTZ 'infinity'",
@@ -88,10 +90,6 @@ def _reasons(source: DatasetSource) -> Iterator[str]:
 def _times(source: DatasetSource) -> str:
     low, high = (_shown(micros) for micros in source.read.times)
     return "all" if source.read.times == ANY else f"{low or 'the first'} to {high or 'the last'}"
-
-
-def _timestamp(micros: int | None) -> str | None:
-    return None if micros is None else f"make_timestamptz({micros})"
 
 
 def _shown(micros: int | None) -> str | None:

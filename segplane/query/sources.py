@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -72,8 +72,9 @@ class QueryPlace:
     """Meta's address, the version to read, and the bounds of time that hold for all records.
 
     `as_of` is a version's number, or a time; `is_fresh` adds records that are committed and not
-    merged yet. `opener` opens datasets in another way than by the address, with the times to read
-    and the version, and `group_opener` those of groups; they raise ReadError.
+    merged yet, and `adjusts_time` the time adjustment of each dataset to the times of its records,
+    which `bounds` are of then. `opener` opens datasets in another way than by the address, with the
+    times to read and the version, and `group_opener` those of groups; they raise ReadError.
     """
 
     address: str | None = None
@@ -82,6 +83,7 @@ class QueryPlace:
     is_fresh: bool = False
     opener: Opener | None = None
     group_opener: GroupOpener | None = None
+    adjusts_time: bool = False
 
 
 def open_sources(
@@ -119,6 +121,9 @@ def _opened(
         as_of = opened.version
         yield read, opened
     if members:
+        if query_place.adjusts_time:
+            # The adjustments of up to a thousand datasets are not read with their files.
+            raise QueryError("a union of a whole group takes no time adjustment: name its datasets")
         open_all = query_place.group_opener or partial(open_group, meta_address=query_place.address)
         together = stack.enter_context(open_all([read for _, read in members], as_of))
         yield from zip((read for read, _ in members), together, strict=True)
@@ -144,6 +149,7 @@ def _open(read: DatasetRead, query_place: QueryPlace, as_of: int | None) -> Open
         columns=read.columns,
         as_of=as_of,
         fresh=query_place.is_fresh,
+        adjust_time=query_place.adjusts_time,
         meta_address=query_place.address,
     )
 
@@ -183,19 +189,28 @@ def _create(
     """Create the view that a query reads."""
     # pyarrow takes long to import.
     from segments.parquet.bounded import is_bounded
+    from segplane.read.rows.adjusted import adjusted_dataset, adjusted_sql, adjusted_times
     from segplane.read.rows.arrow_source import segments_dataset
 
+    nanos, times = opened.time_adjustment, dict[str, str]()
+    if nanos:
+        # Those of the query are of adjusted times, by which DuckDB would prune nothing.
+        bounds = opened.bounds
+        times = adjusted_times(opened.columns, (*opened.schema.names, "timestamp"))
     floating = [field.name for field in opened.schema if not is_bounded(field.type)]
     selects = []
     for having in groups_of(source.direct, source.read.hidden):
         columns = selected(source.read.columns, source.read.hidden, having.columns, floating)
-        schema = _schema(connection, opened, having.columns)
+        schema = _schema(connection, opened, having.columns, times.values())
         for files, conditions in _reads_of(having.files):
             urls = ", ".join(literal(file.url) for file in files)
             numbered = ", file_row_number = true" if conditions else ""
             parquet = f"read_parquet([{urls}], schema = {schema}{numbered})"
             where = _where([*conditions, *_within(bounds)])
-            selects.append(f"SELECT {columns} FROM {parquet}{where}")  # noqa: S608
+            rows = f"{parquet}{where}"
+            if nanos:
+                rows = f"(SELECT * REPLACE ({adjusted_sql(times, nanos)}) FROM {rows})"  # noqa: S608
+            selects.append(f"SELECT {columns} FROM {rows}")  # noqa: S608
     for number, having in enumerate(_indirect_groups(source, not selects)):
         columns = selected(source.read.columns, source.read.hidden, having.columns)
         table = f"$read{number or ''} {source.read.name}"
@@ -206,6 +221,8 @@ def _create(
             continue
         read_columns = having.read_columns(opened.columns, opened.promoted_columns)
         segments = segments_dataset(read_columns, opened.bounds, having.files, fresh, opened.pin)
+        if nanos:
+            segments = adjusted_dataset(segments, read_columns, opened.pin, nanos)
         connection.register(table, segments)
         selects.append(f"SELECT {columns} FROM {quoted(table)}")  # noqa: S608
     body = " UNION ALL ".join(selects)
@@ -270,10 +287,13 @@ def _within(bounds: TimeBounds) -> list[str]:
 
 
 def _schema(
-    connection: duckdb.DuckDBPyConnection, opened: OpenDataset, automatic: Sequence[Promoted]
+    connection: duckdb.DuckDBPyConnection,
+    opened: OpenDataset,
+    automatic: Sequence[Promoted],
+    nanoseconds: Iterable[str],
 ) -> str:
     """Return columns by their ids in the files; a file that lacks one has null there."""
-    names = dict.fromkeys((*opened.schema.names, *_TIMES))
+    names = dict.fromkeys((*opened.schema.names, *_TIMES, *nanoseconds))
     types = duckdb_types(connection, opened.columns.all)
     numbered = [(opened.columns.field_id(name), name, types[name]) for name in names]
     numbered += [(field_id_of(c), c.name, SQL_TYPES[c.type]) for c in automatic]

@@ -50,6 +50,11 @@ class TimeBounds:
             None if end is None or end > NANOS_MAX else end,
         )
 
+    def moved(self, nanos: int) -> "TimeBounds":
+        """Return the bounds of times to which nanoseconds were added."""
+        start, end = (None if n is None else n + nanos for n in (self.start, self.end))
+        return TimeBounds().within(start, end)
+
     def time_range(self) -> common_pb2.TimeRange | None:
         """Return the bounds as FindSegments takes them; None = all times."""
         if self.start is None and self.end is None:

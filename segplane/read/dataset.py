@@ -12,7 +12,7 @@ from meta.v1 import common_pb2, operations_pb2
 from segments.signals import Signal
 from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError, sentence
-from segplane.read.files.files import DatasetFile, signals_of
+from segplane.read.files.files import DatasetFile, check_adjusted, signals_of
 from segplane.read.files.left_out import LeftOut
 from segplane.read.pins import VersionPin
 from segplane.read.rows.fresh import FreshRecords
@@ -36,7 +36,8 @@ class OpenDataset:
     """A dataset at one version: its files, and ways to read them.
 
     Every way gives the same columns in the same order, for all files. Closed by `close` or `with`;
-    lazy results must be read before.
+    lazy results must be read before. `time_adjustment` are nanoseconds that are added to the times
+    of the records; `bounds`, and those of the files, are of the times as they are stored.
     """
 
     name: str
@@ -55,8 +56,10 @@ class OpenDataset:
     automatic_columns: operations_pb2.AutomaticColumns | None = field(repr=False, default=None)
     # A text that every body has that is read; "" = none.
     _body_text: str = field(repr=False, default="")
+    time_adjustment: int = 0
 
     def __post_init__(self) -> None:
+        check_adjusted(self.name, self._files, self.time_adjustment)
         self.pin.keep_for(self)
 
     def __enter__(self) -> Self:
@@ -137,7 +140,12 @@ class OpenDataset:
             raise ReadError("newest rows have every column: open the dataset without `columns`")
         self._refuse_body_has("newest")
         with self._failures():
-            return newest_rows(self.columns, self.bounds, self._files, self.fresh, self.pin, limit)
+            rows = newest_rows(self.columns, self.bounds, self._files, self.fresh, self.pin, limit)
+        if not self.time_adjustment:
+            return rows
+        from segplane.read.rows.adjusted import adjusted_table
+
+        return adjusted_table(rows, self.columns, self.time_adjustment)
 
     def check(self) -> None:
         """Raise PinLost if the files may have been deleted."""
@@ -199,7 +207,13 @@ class OpenDataset:
         self.pin.check()
         access = {key: value for key, value in self._access.items() if value}
         extent = Extent(
-            self.name, self.version, self.signals, self.bounds, self.columns, self._files
+            self.name,
+            self.version,
+            self.signals,
+            self.bounds,
+            self.columns,
+            self._files,
+            self.time_adjustment,
         )
         frame = data_frame(extent, session, access | {"metaAddress": self.pin.client.target})
         self.pin.keep_for(session, is_lazy=True)
@@ -218,9 +232,14 @@ class OpenDataset:
         from segplane.read.rows.arrow_source import segments_dataset
 
         self.pin.check()
-        return segments_dataset(
+        source = segments_dataset(
             self.columns, self.bounds, self._files, self.fresh, self.pin, self._body_text
         )
+        if not self.time_adjustment:
+            return source
+        from segplane.read.rows.adjusted import adjusted_dataset
+
+        return adjusted_dataset(source, self.columns, self.pin, self.time_adjustment)
 
     def _refuse_body_has(self, name: str) -> None:
         if self._body_text:

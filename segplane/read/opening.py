@@ -15,7 +15,7 @@ from segplane.read.connection import connect
 from segplane.read.dataset import OpenDataset, Progress
 from segplane.read.errors import ReadError, meta_refusals
 from segplane.read.files.files import find_files, signals_of
-from segplane.read.files.left_out import LeftOut, readable, warn
+from segplane.read.files.left_out import readable, warn
 from segplane.read.lookup import settings_at
 from segplane.read.pins import VersionPin, release_pin, take_pin
 from segplane.read.rows.fresh import find_fresh
@@ -33,6 +33,7 @@ def open_dataset(
     *,
     as_of: Moment | None = None,
     fresh: bool = False,
+    adjust_time: bool = False,
     meta_address: str | None = None,
     token: str | None = None,
     ca: str | Path | None = None,
@@ -44,8 +45,9 @@ def open_dataset(
     `start` and `end` are event times, [start, end): RFC 3339, an age such as "90m", an aware
     datetime, or nanoseconds. The version is kept from deletion until `close`. `fresh` adds records
     that are committed and not merged yet: with it these are all records that were acknowledged
-    before the call. `progress` is called with rows read and rows to read at most. Raises
-    ReadError.
+    before the call. `adjust_time` adds the dataset's time adjustment to the times of records, of
+    which `start` and `end` are then. `progress` is called with rows read and rows to read at most.
+    Raises ReadError.
     """
     signals, bounds = signals_of(signal), time_bounds(start, end)
     access = {"token": token or "", "ca": str(ca or "")}
@@ -60,6 +62,7 @@ def open_dataset(
                 as_of,
                 signals,
                 fresh=fresh,
+                adjust_time=adjust_time,
                 progress=progress,
                 access=access,
             )
@@ -79,6 +82,7 @@ def open_through(
     signals: tuple[Signal, ...] = SIGNALS,
     *,
     fresh: bool = False,
+    adjust_time: bool = False,
     progress: Progress | None = None,
     access: Mapping[str, str] | None = None,
     looks_at_files: bool = True,
@@ -91,11 +95,11 @@ def open_through(
     pin = _pinned(client, name, as_of)
     try:
         with meta_refusals(client):
-            files = find_files(client, name, pin.version, signals, bounds)
-            left_out: tuple[LeftOut, ...] = ()
-            if looks_at_files:
-                files, left_out = readable(name, files)
             settings = settings_at(client, pin.dataset_id, pin.version)
+            adjustment = settings.time_adjustment_nanos if adjust_time else 0
+            bounds = bounds.moved(-adjustment)
+            files = find_files(client, name, pin.version, signals, bounds)
+            files, left_out = readable(name, files) if looks_at_files else (files, ())
             beyond = find_fresh(client, pin.dataset_id, pin.version) if fresh else None
         dataset = OpenDataset(
             name,
@@ -110,6 +114,7 @@ def open_through(
             beyond,
             left_out,
             settings.automatic_columns,
+            time_adjustment=adjustment,
         )
         warn(left_out)
         # Names of columns are checked later, by pyarrow's schema.

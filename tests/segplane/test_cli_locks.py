@@ -12,6 +12,8 @@ def make(run: RunCommand, noun: str) -> str:
     """Create a thing of a noun; answers its name, or its id for a token."""
     if noun == "datasets":
         run("datasets", "create", "web")
+    elif noun == "groups":
+        run("groups", "create", "web")
     elif noun == "schemas":
         run("schemas", "create", "web", "status:int")
     elif noun == "groups":

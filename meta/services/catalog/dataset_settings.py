@@ -31,6 +31,8 @@ from meta.store.registration import conservation
 from meta.v1 import operations_pb2
 
 COLUMN_CHARACTERS_MAX = 255
+TIME_ADJUSTMENT_DAYS_MAX = 3_660
+_NANOS_A_DAY = 86_400 * 10**9
 _RETENTIONS = frozenset(("event_retention_secs", "created_retention_secs"))
 
 
@@ -121,11 +123,7 @@ def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> d
         )
     if settings.HasField("schema_violations"):
         changes["schema_violations"] = checked_schema_violations(settings.schema_violations)
-    if settings.HasField("timestamp_unit"):
-        if settings.timestamp_unit not in operations_pb2.TimestampUnit.values():
-            unit = settings.timestamp_unit
-            raise InvalidArgument(f"{unit} is not a TimestampUnit", field="settings.timestamp_unit")
-        changes["timestamp_unit"] = settings.timestamp_unit
+    changes |= _time_changes(settings)
     if settings.HasField("ingest_limits"):
         changes |= ingest_limits.changes(settings.ingest_limits)
     if settings.HasField("foreign_files"):
@@ -134,6 +132,21 @@ def _changes(server: ServerParts, settings: operations_pb2.DatasetSettings) -> d
         changes["refuses_foreign"] = settings.foreign_files.refused
         changes["foreign_time_column"] = checks.text(
             name, field, characters_max=COLUMN_CHARACTERS_MAX
+        )
+    return changes
+
+
+def _time_changes(settings: operations_pb2.DatasetSettings) -> dict[str, int]:
+    changes: dict[str, int] = {}
+    if settings.HasField("timestamp_unit"):
+        if settings.timestamp_unit not in operations_pb2.TimestampUnit.values():
+            unit = settings.timestamp_unit
+            raise InvalidArgument(f"{unit} is no TimestampUnit", field="settings.timestamp_unit")
+        changes["timestamp_unit"] = settings.timestamp_unit
+    if settings.HasField("time_adjustment_nanos"):
+        high = TIME_ADJUSTMENT_DAYS_MAX * _NANOS_A_DAY
+        changes["time_adjustment_nanos"] = checks.count(
+            settings.time_adjustment_nanos, "settings.time_adjustment_nanos", low=-high, high=high
         )
     return changes
 
@@ -228,6 +241,7 @@ def _message(
         schema_violations=operations_pb2.SchemaViolations.ValueType(settings.schema_violations)
         or None,
         timestamp_unit=operations_pb2.TimestampUnit.ValueType(settings.timestamp_unit) or None,
+        time_adjustment_nanos=settings.time_adjustment_nanos or None,
         record_ids=dataset_columns.has_record_ids(tx, dataset_id) or None,
         store=dataset.store,
         deduplication=deduplication_setting.message_of(tx, dataset_id),

@@ -1,5 +1,6 @@
 """Locks of resources: set with a token, ended by it, or broken by an admin."""
 
+import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -24,46 +25,54 @@ from segments.ids import new_uuid7
 REASON_CHARACTERS_MAX = 1_000
 ENDS_SECS_MAX = 100 * 366 * 86_400
 _EPOCH = datetime.fromtimestamp(0, UTC)
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 def lock_resource(server: ServerParts, request: pb.LockResourceRequest) -> pb.LockResourceResponse:
-    """Refuse every change and deletion of a resource; the token is in this reply only."""
+    """Refuse every change and deletion of a resource.
+
+    A token that is made here is in this reply only. A repetition with the caller's own is answered
+    as the first call.
+    """
     kind, identifier = _target(request.resource)
     reason, ends_nanos = _reason(request.reason), checks.optional_count(request, "ends_at_nanos")
-    plaintext = token_secrets.new_plaintext(token_secrets.LOCK_PREFIX)
+    plaintext, digest = _token(request)
 
     def prepare(tx: Transaction) -> ResourceLock:
         require_finished(tx, "the first lock")
         resource_id = resources.id_of(tx, kind, identifier)
-        resource_locks.check_free(tx, kind, resource_id)
         now = _moment(clock.now_nanos(tx))
-        return ResourceLock(
+        new_lock = ResourceLock(
             new_uuid7(),
             kind,
             resource_id,
-            _digest(plaintext),
+            digest,
             reason,
             access.caller().subject,
             now,
             _end(ends_nanos, now),
         )
+        return resource_locks.repeated(tx, new_lock) or new_lock
 
-    def work(tx: Transaction) -> pb.Resource:
-        resource_locks.set_lock(tx, lock)
-        ends = "" if lock.ends_at is None else f" until {lock.ends_at.isoformat()}"
-        audit.note(tx, "LockResource", lock.resource_id, f"{kind.noun}{ends}: {reason}")
-        return message(resources.get(tx, kind, lock.resource_id))
+    def work(tx: Transaction) -> tuple[pb.Resource, bool]:
+        is_new = resource_locks.set_lock(tx, lock)
+        if is_new:
+            ends = "" if lock.ends_at is None else f" until {lock.ends_at.isoformat()}"
+            audit.note(tx, "LockResource", lock.resource_id, f"{kind.noun}{ends}: {reason}")
+        return message(resources.get(tx, kind, lock.resource_id)), is_new
 
     lock = server.transactions.read(prepare)
     continuity = server.transactions.database.continuity
     # Before the commit: a lock that was answered is never unknown to a restored database.
     is_witnessed = continuity.note_lock(str(lock.id), lock_notes.encode(lock))
     try:
-        locked = server.transactions.write(work)
+        locked, is_new = server.transactions.write(work)
     except MetaError:
         with suppress(MetaError):
             _withdraw(server, lock)
         raise
+    if not is_new:
+        _withdraw(server, lock)
     with suppress(MetaError):
         # The watch makes the tick within seconds if this one fails.
         continuity.tick()
@@ -119,6 +128,20 @@ def _reason(value: str) -> str:
 def _digest(token: str) -> bytes:
     """SHA-256 of a token: it has 256 random bits, and outlives the database and its peppers."""
     return bytes.fromhex(token_name(token))
+
+
+def _token(request: pb.LockResourceRequest) -> tuple[str, bytes]:
+    """A new token and its digest; "" if the caller made one."""
+    if not request.HasField("token_digest"):
+        plaintext = token_secrets.new_plaintext(token_secrets.LOCK_PREFIX)
+        return plaintext, _digest(plaintext)
+    text = request.token_digest
+    if not _DIGEST.fullmatch(text):
+        raise InvalidArgument(
+            "token_digest is no SHA-256: expected 64 hexadecimal digits in lower case",
+            field="token_digest",
+        )
+    return "", bytes.fromhex(text)
 
 
 def _end(nanos: int | None, now: datetime) -> datetime | None:

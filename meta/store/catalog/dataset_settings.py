@@ -36,6 +36,8 @@ class DatasetSettings:
     schema_violations: int = 0
     # A number of TimestampUnit, 0 = by the magnitude.
     timestamp_unit: int = 0
+    # Nanoseconds that readers add to the times of records on request.
+    time_adjustment_nanos: int = 0
 
 
 # The limits of ingest among them.

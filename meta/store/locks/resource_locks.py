@@ -7,7 +7,7 @@ schemas, views, projections, tokens, those of a kind by id.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -159,15 +159,19 @@ def refusal(lock: ResourceLock) -> Locked:
     )
 
 
-def check_free(tx: Transaction, kind: ResourceKind, resource_id: UUID) -> None:
-    """Raise NotFound for a resource that does not exist, and Locked for one that is locked."""
-    _check_free(tx, kind, resource_id, _FIND)
+def repeated(tx: Transaction, lock: ResourceLock) -> ResourceLock | None:
+    """The lock that an earlier call with the same token has set, None if there is none.
+
+    Raises NotFound for a resource that is deleted, and Locked for one with another lock.
+    """
+    return _repeated(tx, lock, _FIND)
 
 
-def set_lock(tx: Transaction, lock: ResourceLock) -> None:
-    """Lock a resource that exists. Raises NotFound, Locked if it is locked."""
-    _check_free(tx, lock.kind, lock.resource_id, _TAKE)
-    _insert(tx, lock)
+def set_lock(tx: Transaction, lock: ResourceLock) -> bool:
+    """Lock a resource that exists; False if a call with the same token has, as `repeated` says."""
+    if _repeated(tx, lock, _TAKE) is not None:
+        return False
+    return _insert(tx, lock)
 
 
 def end(tx: Transaction, lock: ResourceLock) -> bool:
@@ -215,16 +219,16 @@ def end_waiting(tx: Transaction) -> None:
     tx.execute(_ARRIVED)
 
 
-def _check_free(
-    tx: Transaction,
-    kind: ResourceKind,
-    resource_id: UUID,
-    rows: Mapping[ResourceKind, TextClause],
-) -> None:
-    if tx.execute(rows[kind], {"ids": [resource_id]}).one_or_none() is None:
-        raise NotFound(f"there is no such {kind.noun}", id=resource_id)
-    for lock in in_force(tx, kind, [resource_id]).values():
-        raise refusal(lock)
+def _repeated(
+    tx: Transaction, lock: ResourceLock, rows: Mapping[ResourceKind, TextClause]
+) -> ResourceLock | None:
+    if tx.execute(rows[lock.kind], {"ids": [lock.resource_id]}).one_or_none() is None:
+        raise NotFound(f"there is no such {lock.kind.noun}", id=lock.resource_id)
+    for present in in_force(tx, lock.kind, [lock.resource_id]).values():
+        if replace(present, id=lock.id, locked_at=lock.locked_at) == lock:
+            return present
+        raise refusal(present)
+    return None
 
 
 def _insert(tx: Transaction, lock: ResourceLock) -> bool:

@@ -65,6 +65,8 @@ datasets = Table(
     Column("deduplication_column", Text, nullable=False, server_default=text("''")),
     # The unit of times that are numbers in JSON records: a number of TimestampUnit.
     Column("timestamp_unit", SmallInteger, nullable=False, server_default=text("0")),
+    # Nanoseconds that readers add to the times of records on request.
+    Column("time_adjustment_nanos", BigInteger, nullable=False, server_default=text("0")),
     # Whether new segments have automatic columns, and readers use those that segments have.
     Column("has_automatic_columns", Boolean, nullable=False, server_default=text("false")),
     # The end of its lock, infinity while it has none; null = it never had a lock.

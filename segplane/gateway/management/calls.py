@@ -150,12 +150,14 @@ def _set_labels(request: Any, value: object) -> None:
 def _set_page(request: Any, parameters: Mapping[str, Sequence[str]]) -> None:
     limit, after = page_of(parameters)
     fields = request.DESCRIPTOR.fields_by_name
-    if "before_id" in fields:
+    if by_id := _id_cursor(request):
         request.limit = limit
-        if after:
+        if after and fields[by_id].cpp_type == FieldDescriptor.CPPTYPE_STRING:
+            setattr(request, by_id, after)
+        elif after:
             if not after.isascii() or not after.isdecimal() or len(after) > 18:
                 raise QueryRefusal("after is not a cursor: send `next` of the page before")
-            request.before_id = int(after)
+            setattr(request, by_id, int(after))
     elif "after" in fields or "pagination" in fields:
         paging = request if "after" in fields else request.pagination
         paging.limit = limit
@@ -202,10 +204,16 @@ def _set_order(request: Any) -> None:
         request.order = created.number
 
 
+def _id_cursor(request: Message) -> str:
+    """Return the field that takes the id of the last item of a page, "" if there is none."""
+    fields = request.DESCRIPTOR.fields_by_name
+    return next((name for name in ("before_id", "after_id") if name in fields), "")
+
+
 def _listed(request: Any, reply: Any) -> Json:
     items = getattr(reply, list_of_page(reply.DESCRIPTOR).name)
     position = getattr(reply, "pagination", reply)
     following = getattr(position, "next_cursor", "") or None
-    if "before_id" in request.DESCRIPTOR.fields_by_name and len(items) == request.limit:
+    if _id_cursor(request) and len(items) == request.limit:
         following = str(items[-1].id)
     return {"items": [shown(item) for item in items], "next": following}

@@ -17,7 +17,7 @@ VERSION = "expected_version"
 # A filter by a member of the context: a parameter for each key.
 CONTEXT = "context.KEY"
 _PAGING = frozenset({"pagination", "limit", "after", "before_id", "after_id"})
-_CURSORS = frozenset({"pagination", "after", "before_id"})
+_CURSORS = frozenset({"pagination", "after", "before_id", "after_id"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,9 +152,14 @@ SCHEMAS: dict[str, Schema] = {
             "query": {"type": "string", "maxLength": 65_536},
             "language": {"enum": ["kql", "sql", None]},
             "format": {"enum": ["json", "csv", "arrow"]},
+            "adjust_time": {
+                "type": "boolean",
+                "description": "Adds the time adjustment of each dataset to the times of records.",
+            },
         },
         "language",
         "format",
+        "adjust_time",
     ),
     "AcceptedRecords": closed(
         {

@@ -14,6 +14,7 @@ from dataplane.processes.child_process import receive, send
 from kql.scope import GROUP_DATASETS_MAX
 from meta.client import MetaClient
 from meta.errors import MetaError, NotFound, RoleRefused
+from meta.v1 import catalog_pb2
 from segments.errors import ObjectMissing, SegmentsError
 from segments.keys import join_key, store_of
 from segments.location import StoreLocation
@@ -32,6 +33,7 @@ from segplane.read.bounds import TimeBounds
 from segplane.read.errors import PinLost, ReadError, meta_refusals
 from segplane.read.files.files import DatasetFile, newest_files
 from segplane.read.group_opening import GroupFiles, find_group_files
+from segplane.read.lookup import settings_at
 
 DATASETS_MAX = 64
 FILES_MAX = 100_000
@@ -142,9 +144,15 @@ class Broker:
         return replace(listed, files=shown)
 
     def _open(self, request: Any) -> RemoteDataset:
-        bounds = TimeBounds(request["start"], request["end"])
-        use, version = self._use(str(request["name"]), request["as_of"], bounds)
-        return self._remote(use, version, use.files(bounds))
+        name, as_of, nanos = str(request["name"]), request["as_of"], 0
+        if request["adjusts_time"]:
+            # A kept dataset may have been opened before the present one was set.
+            asked = catalog_pb2.GetDatasetRequest(name=name, at_version=as_of)
+            dataset_id = self._client.catalog.GetDataset(asked).id
+            nanos = settings_at(self._client, dataset_id, None).time_adjustment_nanos
+        bounds = TimeBounds(request["start"], request["end"]).moved(-nanos)
+        use, version = self._use(name, as_of, bounds)
+        return self._remote(use, version, bounds, use.files(bounds), nanos)
 
     def _open_newest(self, request: Any) -> RemoteDataset:
         """Open the files of a dataset that can hold its newest rows."""
@@ -155,7 +163,7 @@ class Broker:
             if isinstance(error.__cause__, NotFound | RoleRefused):
                 self.failure = self.failure or no_dataset(name)
             raise
-        return self._remote(use, version, newest_files(use.files(always), limit))
+        return self._remote(use, version, always, newest_files(use.files(always), limit))
 
     def _use(self, name: str, as_of: int | None, bounds: TimeBounds) -> tuple[DatasetUse, int]:
         """Return a dataset that is open at a version, None = the current one, and the version.
@@ -192,10 +200,18 @@ class Broker:
         if len(self._uses) == DATASETS_MAX:
             raise ReadError(f"a query reads at most {DATASETS_MAX} datasets")
 
-    def _remote(self, use: DatasetUse, version: int, files: Sequence[DatasetFile]) -> RemoteDataset:
+    def _remote(
+        self,
+        use: DatasetUse,
+        version: int,
+        bounds: TimeBounds,
+        files: Sequence[DatasetFile],
+        adjustment: int = 0,
+    ) -> RemoteDataset:
         _check_files(len(files))
         shown = tuple(map(self._shown, files))
-        return RemoteDataset(use.dataset_id, version, shown, use.promoted_columns)
+        columns = use.promoted_columns
+        return RemoteDataset(use.dataset_id, version, shown, columns, bounds, adjustment)
 
     def _leave_out(self, texts: list[Any]) -> None:
         """Keep warnings for the caller: a few sentences, since a header carries them."""

@@ -21,6 +21,7 @@ from segplane.gateway.http.callers import Caller
 from segplane.gateway.http.refusals import QueryRefusal
 from segplane.gateway.http.responses import Endpoint, answered
 from segplane.gateway.queries.processes.wire import QueryTask
+from segplane.gateway.queries.requests import adjusts_time
 from segplane.gateway.queries.responses import refuse_kusto
 from segplane.gateway.queries.service import QueryService
 from segplane.query.errors import QueryError
@@ -51,14 +52,16 @@ class KustoService:
 
     async def _query(self, request: Request) -> Response:
         caller = await self._queries.caller(request)
-        text, database = await _asked(request)
+        text, database, properties = await _asked(request)
         group = await self._group(caller, database)
-        task = QueryTask(text, "kql", "kusto", group=group)
+        options = properties.get("Options")
+        is_adjusted = isinstance(options, Mapping) and adjusts_time(options)
+        task = QueryTask(text, "kql", "kusto", group=group, adjusts_time=is_adjusted)
         return await self._queries.run(request, caller, task)
 
     async def _command(self, request: Request) -> Response:
         caller = await self._queries.caller(request)
-        text, database = await _asked(request)
+        text, database, _ = await _asked(request)
         read = command(text, await self._group(caller, database))
         names, rows = await self._queries.read_catalog(caller, read)
         columns = [
@@ -132,24 +135,25 @@ def _quoted(column: str) -> str:
     return column if re.fullmatch(r"[A-Za-z_]\w*", column) else f"['{column}']"
 
 
-async def _asked(request: Request) -> tuple[str, str]:
-    """Return the text that a request's body holds, and its database; raises QueryRefusal."""
+async def _asked(request: Request) -> tuple[str, str, Mapping[str, Any]]:
+    """Return a request's text, database and properties; raises QueryRefusal."""
     content = await body(request)
     text = content.get("csl") if isinstance(content, dict) else None
     if not isinstance(text, str) or not text.strip():
         raise QueryRefusal("csl is not text: send a query in KQL or a control command")
-    if _parameters(content.get("properties")):
+    properties = _properties(content.get("properties"))
+    if properties.get("Parameters"):
         raise QueryRefusal("query parameters are not taken: write their values into the query")
     database = content.get("db") or ""
     if not isinstance(database, str):
         raise QueryRefusal("db is not text: send the name of a database")
-    return text, database
+    return text, database, properties
 
 
-def _parameters(properties: Any) -> bool:
-    """Return whether a request's properties, which may be JSON in a text, have parameters."""
+def _properties(properties: Any) -> Mapping[str, Any]:
+    """Return a request's properties, which may be JSON in a text."""
     try:
         parsed = json.loads(properties) if isinstance(properties, str) else properties
     except (ValueError, RecursionError):
         raise QueryRefusal("properties are not JSON") from None
-    return isinstance(parsed, Mapping) and bool(parsed.get("Parameters"))
+    return parsed if isinstance(parsed, Mapping) else {}

@@ -3,6 +3,7 @@
 A preview, GET /v1/datasets/NAME/preview, is a query for the newest records of each signal.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -17,6 +18,7 @@ MEDIA_TYPES = {
     "arrow": "application/vnd.apache.arrow.stream",
 }
 _LANGUAGES = (None, "kql", "sql")
+_MEMBERS = ("query", "language", "format", "adjust_time")
 ROWS_MAX = 1_000
 _ROWS_DEFAULT = 10
 # Meta has no longer names of datasets and groups.
@@ -27,9 +29,9 @@ def asked_query(content: Any) -> QueryTask:
     """Parse a body; raises QueryRefusal."""
     if not isinstance(content, dict):
         raise QueryRefusal('the body is not an object such as {"query": "web | count"}')
-    unknown = [str(name) for name in content if name not in ("query", "language", "format")]
+    unknown = [str(name) for name in content if name not in _MEMBERS]
     if unknown:
-        raise QueryRefusal(f"{unknown[0][:80]!r} is not known: send query, language and format")
+        raise QueryRefusal(f"{unknown[0][:80]!r} is not known: send {', '.join(_MEMBERS)}")
     text, language = content.get("query"), content.get("language")
     format_ = content.get("format", "json")
     if not isinstance(text, str) or not text.strip():
@@ -40,7 +42,15 @@ def asked_query(content: Any) -> QueryTask:
         raise QueryRefusal(
             f"format is {str(format_)[:80]!r}, expected one of {', '.join(MEDIA_TYPES)}"
         )
-    return QueryTask(text, language, format_)
+    return QueryTask(text, language, format_, adjusts_time=adjusts_time(content))
+
+
+def adjusts_time(content: Mapping[str, Any]) -> bool:
+    """Return whether times are to be adjusted; raises QueryRefusal."""
+    value = content.get("adjust_time", False)
+    if not isinstance(value, bool):
+        raise QueryRefusal(f"adjust_time is {str(value)[:80]!r}, expected true or false")
+    return value
 
 
 def no_dataset(name: str) -> NotThere:

@@ -11,7 +11,7 @@ from segments.foreign.origin import FileOrigin, RegisteredFile
 from segments.location import StoreLocation
 from segments.signals import SIGNALS, TRAITS, Signal
 from segments.token_index.place import IndexedSpan
-from segplane.read.bounds import TimeBounds
+from segplane.read.bounds import NANOS_MAX, NANOS_MIN, TimeBounds
 from segplane.read.errors import ReadError
 from segplane.read.lookup import find_pages, object_key, segment_url
 
@@ -184,3 +184,14 @@ def _mark(segment: common_pb2.SegmentInfo) -> ForeignMark | None:
         segment.foreign.time_column,
     )
     return ForeignMark(origin, registered, segment.created_version, segment.foreign.reason)
+
+
+def check_adjusted(name: str, files: Iterable[DatasetFile], nanos: int) -> None:
+    """Raise ReadError if a time of a file with its adjustment is beyond 64 bits."""
+    for file in files if nanos else ():
+        if file.start_time + nanos < NANOS_MIN or file.end_time + nanos > NANOS_MAX:
+            raise ReadError(
+                f"dataset {name!r} has times that its time adjustment of {nanos} ns moves beyond 64"
+                " bits of nanoseconds (1677 to 2262): ask for less time, or read the times as they"
+                " are stored"
+            )

@@ -41,6 +41,7 @@ class Extent:
     bounds: TimeBounds
     columns: ReadColumns
     files: tuple[DatasetFile, ...]
+    time_adjustment: int = 0
 
 
 def data_frame(extent: Extent, session: SparkSession, access: dict[str, str]) -> DataFrame:
@@ -53,7 +54,8 @@ def data_frame(extent: Extent, session: SparkSession, access: dict[str, str]) ->
     native = [file for file in files if columns.has_as_stored(file)]
     # One file of each store: during a move there are several.
     by_store = {file.store: file for file in native}
-    if not all(_reads_store(session, file) for file in by_store.values()):
+    is_adjusted = extent.time_adjustment != 0
+    if is_adjusted or not all(_reads_store(session, file) for file in by_store.values()):
         native = []
     parts = []
     if native:
@@ -79,7 +81,10 @@ def _scope(extent: Extent) -> dict[str, str]:
     }
     if extent.signals != SIGNALS:
         (scope["signal"],) = extent.signals
-    for name, nanos in (("start", extent.bounds.start), ("end", extent.bounds.end)):
+    bounds = extent.bounds.moved(extent.time_adjustment)
+    if extent.time_adjustment:
+        scope["adjustTime"] = f"{extent.time_adjustment}ns"
+    for name, nanos in (("start", bounds.start), ("end", bounds.end)):
         if nanos is not None:
             scope[name] = f"{nanos}ns"
     return scope

@@ -16,6 +16,8 @@ PARTITION_BYTES = 64 * 1024 * 1024
 FILES_PER_TRIGGER = 1_000
 _NUMBERS_MAX = 2**62
 _NO_EFFECT = "pushFilters has no effect any more: narrow a read by start, end and signal"
+# Data frames of opened datasets have the number of these.
+_ADJUST_TIME = re.compile(r"true|false|-?\d{1,18}ns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class SourceOptions:
     converted_only: bool = False
     # Of 0.3.0, without an effect: a frame that was filtered twice lost rows.
     push_filters: bool = False
+    # The dataset's time adjustment is added to the times of records: "true", or in nanoseconds.
+    adjust_time: str = "false"
     meta_address: str | None = None
     token: str | None = None
     ca: str | None = None
@@ -56,6 +60,12 @@ class SourceOptions:
     def bounds(self) -> TimeBounds:
         """The bounds of event time: as readers write them, or nanoseconds as `17...ns`."""
         return time_bounds(_moment(self.start), _moment(self.end))
+
+    def adjustment(self, nanos: int) -> int:
+        """The nanoseconds to add to times, of a dataset with this adjustment today."""
+        if self.adjust_time in ("true", "false"):
+            return nanos if self.adjust_time == "true" else 0
+        return int(self.adjust_time.removesuffix("ns"))
 
     def client(self) -> MetaClient:
         """Open a client of meta; raises ReadError."""
@@ -75,16 +85,24 @@ def read_options(options: Mapping[str, str]) -> SourceOptions:
         values[name] = _value(name, value)
     if values.get("push_filters"):
         warnings.warn(_NO_EFFECT, stacklevel=2)
+    _check_target(values)
+    if not _ADJUST_TIME.fullmatch(str(values.get("adjust_time", "false"))):
+        raise ReadError(f"adjustTime is {values['adjust_time']!r}, expected true or false")
+    if values.get("max_files_per_trigger") and values.get("max_bytes_per_trigger"):
+        raise ReadError("maxFilesPerTrigger and maxBytesPerTrigger: expected one of them")
+    return SourceOptions(**values)  # type: ignore[arg-type]
+
+
+def _check_target(values: Mapping[str, object]) -> None:
     if values.get("view"):
         if values.get("dataset"):
             raise ReadError("dataset and view: expected one of them")
         if values.get("signal"):
             raise ReadError("signal is of datasets: a view's projections choose their records")
+        if "adjust_time" in values:
+            raise ReadError("adjustTime is of datasets: a view has times as they are stored")
     elif not values.get("dataset"):
         raise ReadError("which dataset? name it: .load('web'), or option 'dataset' or 'view'")
-    if values.get("max_files_per_trigger") and values.get("max_bytes_per_trigger"):
-        raise ReadError("maxFilesPerTrigger and maxBytesPerTrigger: expected one of them")
-    return SourceOptions(**values)  # type: ignore[arg-type]
 
 
 def _value(name: str, value: str) -> object:

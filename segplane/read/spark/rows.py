@@ -17,6 +17,7 @@ from segplane.read.bounds import TimeBounds
 from segplane.read.errors import ReadError, sentence
 from segplane.read.files.files import DatasetFile
 from segplane.read.files.filesystems import fragment_of
+from segplane.read.rows.adjusted import adjusted_batch, with_nanoseconds
 from segplane.read.rows.arrow_source import row_filter
 from segplane.read.rows.columns import ReadColumns
 from segplane.read.rows.conversion import converted_batches
@@ -90,23 +91,30 @@ def read_slices(
     columns: ReadColumns,
     bounds: TimeBounds,
     schema: StructType,
+    adjustment: int = 0,
 ) -> Iterator[pa.RecordBatch]:
-    """Read the rows asked for as batches of Spark's schema. Raises ReadError."""
+    """Read the rows asked for as batches of Spark's schema. Raises ReadError.
+
+    The bounds are of times before the adjustment.
+    """
     target = to_arrow_schema(schema, timezone="UTC")
     for piece in slices:
         where = row_filter(columns, bounds, [piece.file])
         try:
-            for batch in _batches(piece, columns, where):
+            for batch in _batches(piece, columns, where, has_nanos=adjustment != 0):
                 if batch.num_rows:
+                    if adjustment:
+                        batch = adjusted_batch(batch, columns, adjustment)
                     yield _conformed(batch, target)
         except (OSError, pa.ArrowException, SegmentsError) as error:
             raise ReadError(f"{piece.file.url} cannot be read: {sentence(error)}") from error
 
 
 def _batches(
-    piece: FileSlice, columns: ReadColumns, where: pc.Expression | None
+    piece: FileSlice, columns: ReadColumns, where: pc.Expression | None, *, has_nanos: bool
 ) -> Iterator[pa.RecordBatch]:
     names = list(columns.names)
+    names = with_nanoseconds(columns, names) if has_nanos else names
     if not columns.has_as_stored(piece.file):
         for batch in converted_batches(piece.file, columns):
             yield (batch if where is None else batch.filter(where)).select(names)

@@ -25,7 +25,10 @@ _RENEW_DEADLINE_SECS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A pinned version; `pinned_at` is the planner's clock when the lease began, in seconds."""
+    """A pinned version; `pinned_at` is the planner's clock when the lease began, in seconds.
+
+    `bounds` are of times without the adjustment.
+    """
 
     dataset_name: str
     dataset_id: str
@@ -35,6 +38,7 @@ class Snapshot:
     lease_secs: int
     bounds: TimeBounds
     promoted: tuple[common_pb2.PromotedColumn, ...]
+    time_adjustment: int = 0
 
     def columns(self, signal: str | None, names: Sequence[str] | None) -> ReadColumns:
         """Return columns of a signal, None = of all. Raises ReadError."""
@@ -52,6 +56,8 @@ def snapshot_of(client: MetaClient, options: SourceOptions) -> Snapshot:
     """Pin the version that is asked for, or the current one. Raises ReadError, MetaError."""
     bounds, began_at = options.bounds(), time.time()
     pin = take_pin(client, options.dataset, options.version, options.lease_secs)
+    settings = settings_at(client, pin.dataset_id, pin.version)
+    adjustment = options.adjustment(settings.time_adjustment_nanos)
     return Snapshot(
         pin.dataset_name,
         pin.dataset_id,
@@ -59,8 +65,9 @@ def snapshot_of(client: MetaClient, options: SourceOptions) -> Snapshot:
         pin.id,
         began_at,
         pin.left_secs,
-        bounds,
-        tuple(settings_at(client, pin.dataset_id, pin.version).promoted_columns.columns),
+        bounds.moved(-adjustment),
+        tuple(settings.promoted_columns.columns),
+        adjustment,
     )
 
 

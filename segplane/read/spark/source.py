@@ -15,6 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from segplane.read.errors import ReadError, meta_refusals
+from segplane.read.files.files import check_adjusted
 from segplane.read.files.left_out import find_readable
 from segplane.read.rows.columns import ReadColumns
 from segplane.read.spark.options import SourceOptions, read_options
@@ -44,6 +45,7 @@ class SegplaneReader(DataSourceReader):
             snapshot = self._snapshot
             name, version = snapshot.dataset_name, snapshot.version
             files = find_readable(client, name, version, columns.signals, snapshot.bounds)
+            check_adjusted(name, files, snapshot.time_adjustment)
         if options.converted_only:
             files = tuple(file for file in files if not columns.has_as_stored(file))
         return pack(files, columns, options.partition_bytes)
@@ -56,7 +58,8 @@ class SegplaneReader(DataSourceReader):
         columns, bounds = self._columns(), self._snapshot.bounds
         options, snapshot = self._options, self._snapshot
         with kept(options, snapshot) as check:
-            for batch in read_slices(partition.slices, columns, bounds, self._schema):
+            slices, nanos = partition.slices, snapshot.time_adjustment
+            for batch in read_slices(slices, columns, bounds, self._schema, nanos):
                 check()
                 yield batch
 
@@ -103,4 +106,6 @@ class SegplaneSource(DataSource):
             raise ReadError(
                 f"there are no streams of views, and {options.view!r} is one: stream its datasets"
             )
+        if options.adjust_time != "false":
+            raise ReadError("a stream has times as they are stored: leave adjustTime out")
         return SegplaneStreamReader(options, stream_columns(options, self._snapshot), schema)

@@ -1,5 +1,6 @@
 """A driver of locks of resources."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ class LockDriver:
 
     client: MetaClient
 
-    def lock(self, kind: str, resource_id: str, **fields: int) -> pb.LockResourceResponse:
+    def lock(self, kind: str, resource_id: str, **fields: Any) -> pb.LockResourceResponse:
         """Lock a resource."""
         return self.client.resources.LockResource(
             pb.LockResourceRequest(resource=ref(kind, resource_id), reason=REASON, **fields)
@@ -49,6 +50,12 @@ def ref(kind: str, resource_id: str) -> pb.ResourceRef:
 def live_locks(client: Any) -> None:
     """Lock a dataset and end its lock, by its token and without it."""
     locks, dataset = LockDriver(client), CatalogDriver(client).dataset("held")
-    locks.unlock("dataset", dataset, locks.lock("dataset", dataset).token)
-    locks.lock("dataset", dataset)
+    locks.lock("dataset", dataset, token_digest=digest_of("a token"))
+    locks.unlock("dataset", dataset, "a token")
+    locks.lock("dataset", dataset, token_digest=digest_of("another one"))
     locks.break_lock("dataset", dataset)
+
+
+def digest_of(token: str) -> str:
+    """Return the digest of a token, as a caller sends it."""
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -5,13 +5,16 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, get_args
 
 from segplane.cli.connection import usage
-from segplane.cli.entry_changes import ExpectedVersion
 from segplane.cli.messages import MetaClient, catalog_pb2, common_pb2
 from segplane.cli.messages import operations_pb2 as pb
-from segplane.cli.options import Dataset
 from segplane.cli.output import Answer, Fact, table
 from segplane.cli.parameters import Option
-from segplane.cli.settings_of_datasets import SettingsChange, settings_answer
+from segplane.cli.settings_of_datasets import (
+    SettingsChange,
+    duration,
+    settings_answer,
+    settings_command,
+)
 
 NO_SCHEMA = "none"
 Promote = Annotated[
@@ -25,7 +28,7 @@ Promote = Annotated[
 ]
 FIELDS = (
     *("binding", "schema_violations", "promoted_columns", "record_ids", "timestamp_unit"),
-    *("automatic_columns", "foreign_files"),
+    *("time_adjustment_nanos", "automatic_columns", "foreign_files"),
 )
 _COLUMN = re.compile(r"(?P<name>[^:]+):(?P<type>\w+):(?P<scope>\w+):(?P<attribute>.+)")
 _MAPPED = re.compile(r"(?P<column>[^:]+):(?P<scope>record|resource|scope):(?P<attribute>.+)")
@@ -36,9 +39,8 @@ _UNITS = ("SECONDS", "MILLISECONDS", "MICROSECONDS", "NANOSECONDS", "UNSPECIFIED
 _UNIT_OF: dict[str, str] = dict(zip(get_args(Unit), _UNITS, strict=True))
 
 
-def columns(
-    client: MetaClient,
-    name: Dataset,
+def set_columns(
+    change: SettingsChange,
     schema: str | None = None,
     schema_version: Annotated[int | None, Option(min=1)] = None,
     read: Annotated[list[str] | None, Option(metavar="COLUMN:SCOPE:ATTRIBUTE")] = None,
@@ -47,11 +49,11 @@ def columns(
     promote_none: bool = False,
     record_ids: bool | None = None,
     timestamp_unit: Unit | None = None,
+    time_adjustment: Annotated[str | None, Option(metavar="[-]LENGTH")] = None,
     automatic_columns: Literal["on", "off"] | None = None,
     automatic_key: Annotated[list[str] | None, Option(metavar="KEY[:TYPE]")] = None,
     time_column: Annotated[str | None, Option(metavar="COLUMN")] = None,
-    expected_version: ExpectedVersion = None,
-) -> Answer:
+) -> None:
     """Show the columns beyond those of the format; with options, change them first.
 
     Options:
@@ -64,11 +66,11 @@ def columns(
         promote_none: Remove all promoted columns.
         record_ids: Have the columns id and ingested_at in segments that are written from now on.
         timestamp_unit: Unit of numeric timestamps in JSON records; guess: by the magnitude.
+        time_adjustment: What readers add to times on request, such as 90m or -30s; 0 removes it.
         automatic_columns: Whether there are hidden columns over attributes, which queries read.
         automatic_key: An attribute with such a column, string or long. Replaces all others.
         time_column: Column of the times in objects that clients register; '' = timestamp.
     """
-    change = SettingsChange(client, name)
     if schema is not None:
         _bind(change, schema, schema_version, read or ())
     elif schema_version or read:
@@ -78,14 +80,20 @@ def columns(
         schema_violations=_number(schema_violations, pb.SchemaViolations, "SCHEMA_VIOLATIONS"),
         record_ids=record_ids,
         timestamp_unit=_number(timestamp_unit, pb.TimestampUnit, "TIMESTAMP_UNIT"),
+        time_adjustment_nanos=_nanos(time_adjustment),
         automatic_columns__enabled=automatic_columns and automatic_columns == "on",
         foreign_files__time_column=time_column,
     )
     if automatic_key:
         _set_keys(change, automatic_key)
-    reply = change.send(expected_version)
+
+
+def _answer(client: MetaClient, reply: "pb.SetDatasetSettingsResponse") -> Answer:
     texts = column_facts(client, reply.settings)
     return settings_answer(reply, FIELDS, texts, promoted_table(reply.settings))
+
+
+columns = settings_command(set_columns, _answer)
 
 
 def _number(choice: str | None, enum: Any, prefix: str) -> Any:
@@ -93,6 +101,14 @@ def _number(choice: str | None, enum: Any, prefix: str) -> Any:
     return (
         None if choice is None else enum.Value(f"{prefix}_{_UNIT_OF.get(choice, choice).upper()}")
     )
+
+
+def _nanos(length: str | None) -> int | None:
+    """Read a length of time, which may be negative."""
+    if length is None:
+        return None
+    nanos = duration(length.removeprefix("-")).ToNanoseconds()
+    return -nanos if length.startswith("-") else nanos
 
 
 def _bind(change: SettingsChange, schema: str, version: int | None, texts: Iterable[str]) -> None:
@@ -166,6 +182,8 @@ def column_facts(client: MetaClient, settings: "pb.DatasetSettings") -> Iterator
     if settings.timestamp_unit:
         unit = pb.TimestampUnit.Name(settings.timestamp_unit).removeprefix("TIMESTAMP_UNIT_")
         yield "timestamp unit", next(name for name, long in _UNIT_OF.items() if long == unit)
+    if settings.time_adjustment_nanos:
+        yield "time adjustment", f"{settings.time_adjustment_nanos / 10**9:g} s"
     if settings.HasField("automatic_columns"):
         yield "automatic columns", "on" if settings.automatic_columns.enabled else "off"
     keys = [

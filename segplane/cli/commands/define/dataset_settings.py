@@ -7,17 +7,22 @@ from typing import Annotated, Any
 
 from segplane.cli.commands.define.dataset_columns import (
     column_facts,
-    columns,
     promoted_table,
+    set_columns,
 )
 from segplane.cli.commands.define.dataset_deduplication import deduplication_facts
-from segplane.cli.entry_changes import ExpectedVersion
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.options import Dataset
 from segplane.cli.output import NONE, Answer, Fact
 from segplane.cli.parameters import Option
-from segplane.cli.settings_of_datasets import SettingsChange, seconds, settings_answer
+from segplane.cli.settings_of_datasets import (
+    SettingsChange,
+    options_of,
+    seconds,
+    settings_answer,
+    settings_command,
+)
 
 AgeOption = Annotated[str | None, Option(metavar="AGE")]
 Number = Annotated[int | None, Option(min=0)]
@@ -29,15 +34,13 @@ RETENTION = {
 LIMITS = ("records_per_month", "ingest_limits", "excess_events_allowed", "foreign_files")
 
 
-def retention(
-    client: MetaClient,
-    name: Dataset,
+def _set_retention(
+    change: SettingsChange,
     event_retention: AgeOption = None,
     created_retention: AgeOption = None,
     grace: AgeOption = None,
     confirm_deletes: Number = None,
-    expected_version: ExpectedVersion = None,
-) -> Answer:
+) -> None:
     """Show how long segments are kept; with options, change that first.
 
     An age is a length of time such as 90m or 30d; 0 removes the setting.
@@ -49,15 +52,12 @@ def retention(
         confirm_deletes: Confirm that the retention deletes up to this number of segments at once;
             without it the deletion brake may hold them.
     """
-    change = SettingsChange(client, name)
     change.set_ages(event_retention, created_retention, grace)
-    reply = change.send(expected_version, confirm_deletes)
-    return settings_answer(reply, RETENTION, _retention_facts(reply.settings))
+    change.confirm_deletes = confirm_deletes
 
 
-def limits(
-    client: MetaClient,
-    name: Dataset,
+def _set_limits(
+    change: SettingsChange,
     records_per_month: Annotated[int | None, Option(min=-1)] = None,
     bytes_per_sec: Number = None,
     exports_in_flight: Number = None,
@@ -66,8 +66,7 @@ def limits(
     event_lead_max: AgeOption = None,
     excess_events: Number = None,
     refuse_foreign: Annotated[bool | None, Option("--refuse-foreign/--take-foreign")] = None,
-    expected_version: ExpectedVersion = None,
-) -> Answer:
+) -> None:
     """Show what the dataset takes in at most; with options, change that first.
 
     The three limits of a token have the collector's default with 0. An age is a length of time such
@@ -84,7 +83,6 @@ def limits(
             for a dataset that waits for that reason; 0 revokes the rest.
         refuse_foreign: Refuse objects that clients register without the facts of their content.
     """
-    change = SettingsChange(client, name)
     change.set_fields(
         records_per_month=records_per_month,
         excess_events_allowed=excess_events,
@@ -95,24 +93,17 @@ def limits(
         ingest_limits__event_lead_max_secs=seconds(event_lead_max),
         foreign_files__refused=refuse_foreign,
     )
-    reply = change.send(expected_version)
-    return settings_answer(reply, LIMITS, _limit_facts(reply.settings))
 
 
-def settings(client: MetaClient, name: str, **options: Any) -> Answer:
+def settings(client: MetaClient, name: Dataset, **options: Any) -> Answer:
     """Show all settings; with options, change them first.
 
     It has the options of `datasets columns`, `limits` and `retention`, and does what these do.
     """
-    for command in _COMMANDS:
-        given = {
-            option: options[option]
-            for option in inspect.signature(command).parameters.keys() & options.keys()
-            if options[option] is not None and options[option] is not False
-        }
-        if given:
-            command(client, name, **given)
-    reply = SettingsChange(client, name).send()
+    change = SettingsChange(client, name)
+    for sets in _PARTS:
+        sets(change, **{option.name: options[option.name] for option in options_of(sets)})
+    reply = change.send()
     texts = (
         *_retention_facts(reply.settings),
         *_limit_facts(reply.settings),
@@ -123,13 +114,26 @@ def settings(client: MetaClient, name: str, **options: Any) -> Answer:
     return settings_answer(reply, fields, texts, promoted_table(reply.settings))
 
 
-_COMMANDS = (columns, limits, retention)
-_OPTIONS = {n: p for each in _COMMANDS for n, p in inspect.signature(each).parameters.items()}
-# Each command reads the version that it changes.
-del _OPTIONS["expected_version"]
+_PARTS = (set_columns, _set_limits, _set_retention)
 settings.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-    [*_OPTIONS.values()], return_annotation=Answer
+    [
+        *list(inspect.signature(settings).parameters.values())[:2],
+        *(option for sets in _PARTS for option in options_of(sets)),
+    ],
+    return_annotation=Answer,
 )
+
+
+def _retention(_: MetaClient, reply: "pb.SetDatasetSettingsResponse") -> Answer:
+    return settings_answer(reply, RETENTION, _retention_facts(reply.settings))
+
+
+def _limits(_: MetaClient, reply: "pb.SetDatasetSettingsResponse") -> Answer:
+    return settings_answer(reply, LIMITS, _limit_facts(reply.settings))
+
+
+retention = settings_command(_set_retention, _retention)
+limits = settings_command(_set_limits, _limits)
 
 
 def _retention_facts(settings: "pb.DatasetSettings") -> Iterator[Fact]:

@@ -33,6 +33,7 @@ def query(
     fresh: Fresh = False,
     start: Start = None,
     end: End = None,
+    adjust_time: bool = False,
     explain: bool = False,
     memory: Annotated[int, Option(min=64)] = 2_048,
     timeout: Annotated[float, Option(min=0.001)] = 300.0,
@@ -49,6 +50,7 @@ def query(
         sql: Read it as DuckDB's SQL.
         format_: table, json, csv, arrow or parquet.
         output: Write to this new file.
+        adjust_time: Add the time adjustment of each dataset to the times of its records.
         explain: Print the data that it would read, and do not run it.
         memory: MiB that the query may use before it is stopped.
         timeout: Seconds until the query is stopped.
@@ -61,7 +63,7 @@ def query(
     _check_options(format_, kql, sql, output)
     language: Language | None = "kql" if kql else "sql" if sql else None
     limits = QueryLimits(memory * 2**20, timeout)
-    query_place = _place(address, as_of, start, end, is_fresh=fresh)
+    query_place = _place(address, as_of, start, end, fresh, adjust_time)
     ask = Ask(language, cast("Format", format_), query_place, limits, max_rows, explain)
     if text is None:
         from segplane.query.shell import shell
@@ -84,7 +86,12 @@ def _check_options(format_: str, kql: bool, sql: bool, output: Path | None) -> N
 
 
 def _place(
-    address: str, as_of: str | None, start: str | None, end: str | None, *, is_fresh: bool
+    address: str,
+    as_of: str | None,
+    start: str | None,
+    end: str | None,
+    is_fresh: bool,
+    adjusts_time: bool,
 ) -> "QueryPlace":
     from segplane.query.sources import QueryPlace
     from segplane.read import ReadError
@@ -96,7 +103,7 @@ def _place(
         bounds = time_bounds(start, end)
     except ReadError as error:
         raise usage(str(error)) from None
-    return QueryPlace(address, moment_of(as_of), bounds, is_fresh)
+    return QueryPlace(address, moment_of(as_of), bounds, is_fresh, adjusts_time=adjusts_time)
 
 
 def _run_once(client: MetaClient, text: str, ask: "Ask", output: Path | None) -> None:

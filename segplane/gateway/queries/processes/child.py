@@ -113,7 +113,8 @@ class _PreparedProcess:
         with opened_query(
             planned,
             QueryPlace(
-                opener=partial(open_remote, lanes), group_opener=partial(open_remote_group, lanes)
+                opener=partial(open_remote, lanes, task.adjusts_time),
+                group_opener=partial(open_remote_group, lanes),
             ),
             query_limits(self._limits),
             prepare=define_views(planned),

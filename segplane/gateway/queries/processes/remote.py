@@ -45,6 +45,9 @@ class RemoteDataset:
     version: int
     files: tuple[DatasetFile, ...]
     promoted: tuple[common_pb2.PromotedColumn, ...]
+    # Bounds of time without the adjustment.
+    bounds: TimeBounds
+    time_adjustment: int = 0
 
 
 class FileMissing(QueryError):
@@ -131,7 +134,7 @@ class _RemotePin(VersionPin):
 
 
 def open_remote(
-    lanes: Lanes, read: DatasetRead, bounds: TimeBounds, as_of: int | None
+    lanes: Lanes, adjusts_time: bool, read: DatasetRead, bounds: TimeBounds, as_of: int | None
 ) -> OpenDataset:
     """Open a dataset through the gateway. Raises ReadError."""
     try:
@@ -142,10 +145,11 @@ def open_remote(
             start=bounds.start,
             end=bounds.end,
             as_of=as_of,
+            adjusts_time=adjusts_time,
         )
     except QueryError as error:
         raise ReadError(str(error)) from None
-    return _dataset(lanes, read.name, opened, bounds, read.columns).checked()
+    return _dataset(lanes, read.name, opened, read.columns).checked()
 
 
 @contextmanager
@@ -180,14 +184,13 @@ def open_empty(read: DatasetRead, bounds: TimeBounds, as_of: int | None) -> Open
 def open_newest(lanes: Lanes, name: str, limit: int) -> OpenDataset:
     """Open those files of a dataset that can hold its newest rows. Raises QueryError."""
     opened: RemoteDataset = lanes.ask_value(op="newest", name=name, limit=limit)
-    return _dataset(lanes, name, opened, TimeBounds(), None)
+    return _dataset(lanes, name, opened, None)
 
 
 def _dataset(
     lanes: Lanes,
     name: str,
     opened: RemoteDataset,
-    bounds: TimeBounds,
     columns: Sequence[str] | None,
 ) -> OpenDataset:
     _learn_sizes(lanes, opened.files)
@@ -195,7 +198,16 @@ def _dataset(
     files, left_out = readable(name, opened.files)
     if left_out:
         lanes.ask(op="left_out", texts=texts(left_out))
-    return OpenDataset(name, pin, SIGNALS, bounds, files, opened.promoted, columns)
+    return OpenDataset(
+        name,
+        pin,
+        SIGNALS,
+        opened.bounds,
+        files,
+        opened.promoted,
+        columns,
+        time_adjustment=opened.time_adjustment,
+    )
 
 
 def _learn_sizes(lanes: Lanes, files: Iterable[DatasetFile]) -> None:

@@ -36,7 +36,8 @@ class QueryTask:
     """A query, and the format of its result.
 
     With `newest_rows`, `text` is the name of a dataset whose newest rows are returned. `group` is
-    that of datasets which KQL names without one, "" the default group.
+    that of datasets which KQL names without one, "" the default group. `adjusts_time` adds the
+    time adjustment of each dataset to the times of its records.
     """
 
     text: str
@@ -44,3 +45,4 @@ class QueryTask:
     format: str
     newest_rows: int = 0
     group: str = ""
+    adjusts_time: bool = False

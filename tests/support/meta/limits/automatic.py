@@ -1,4 +1,4 @@
-"""Automatic columns of a dataset and of a segment at a limit."""
+"""Automatic columns of a dataset and of a segment, and a time adjustment, at a limit."""
 
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops
@@ -35,3 +35,9 @@ def _(world: World, n: int) -> None:
     segment = world.segment()
     segment.written_facts.automatic_field_ids.extend(range(1, n + 1))
     world.writer.save(segment)
+
+
+@of("days of `DatasetSettings.time_adjustment_nanos`, either way")
+def _(world: World, n: int) -> None:
+    for days in (n, -n):
+        set_settings(world, ops.DatasetSettings(time_adjustment_nanos=days * 86_400 * 10**9))

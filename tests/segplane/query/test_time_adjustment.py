@@ -1,0 +1,74 @@
+"""Queries with the time adjustment of their datasets."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from segments.signals import SIGNALS
+from segplane.query.engine import RunningQuery, opened_query
+from segplane.query.explain import explanation
+from segplane.query.runs import define_views
+from segplane.query.sources import QueryPlace
+from tests.segplane.query.conftest import QueryDriver
+from tests.support.gateway.segments import SegmentWriter
+from tests.support.meta.segments import DAY, EPOCH
+from tests.support.time_adjustment import NANOS, adjust, written_times
+
+
+def ask(queries: QueryDriver, text: str, call: Any = None) -> Any:
+    planned = queries.plan(text)
+    place = replace(QueryPlace(queries.address), adjusts_time=True)
+    with opened_query(planned, place, prepare=define_views(planned)) as query:
+        return query.reader().read_all().to_pylist() if call is None else call(query)
+
+
+@pytest.mark.parametrize("format_version", [1, 2])
+def test_both_languages_see_and_compare_adjusted_times(
+    queries: QueryDriver, segments: SegmentWriter, format_version: int
+) -> None:
+    for day in range(3):
+        segments.write(day=day, signals=SIGNALS, format_version=format_version)
+    adjust(segments.client, segments.dataset)
+    times = written_times(segments)
+    micros = times[30] // 1_000
+    expected = [t for t in times if t // 1_000 >= micros]
+    kql = "web | project t = timestamp, n = timestamp_nanos"
+    sql = "SELECT epoch_us(timestamp) AS t, timestamp_nanos AS n FROM web"
+
+    by_kql = ask(queries, f"{kql} | where t >= unixtime_microseconds_todatetime({micros})")
+    by_sql = ask(queries, f"{sql} WHERE timestamp >= make_timestamptz({micros})")
+
+    assert len(by_kql) == len(expected)
+    assert sorted(row["t"] * 1_000 + row["n"] for row in by_sql) == expected
+
+
+def test_files_and_row_groups_are_left_out_by_adjusted_times(
+    queries: QueryDriver, segments: SegmentWriter
+) -> None:
+    for day in range(3):
+        segments.write(day=day)
+    adjust(segments.client, segments.dataset)
+    micros = (EPOCH + 2 * DAY + NANOS) // 1_000
+    since = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=micros)
+
+    def lines(query: RunningQuery) -> list[str]:
+        return list(explanation(query))
+
+    text = f"web | where timestamp >= datetime({since.isoformat()}) | count"
+    shown = "\n".join(ask(queries, text, lines))
+
+    assert ask(queries, text)[0]["Count"] == 20
+    assert "files       1 with 20 rows" in shown
+    assert "row groups  1 of 1 by time" in shown
+
+
+def test_a_duration_stays(queries: QueryDriver, segments: SegmentWriter) -> None:
+    segments.write(signals=("traces",))
+    adjust(segments.client, segments.dataset)
+    text = "web | summarize a = max(end_timestamp - timestamp), b = max(duration)"
+
+    assert ask(queries, text) == queries.run(
+        queries.plan(text), lambda query: query.reader().read_all().to_pylist()
+    )

@@ -49,11 +49,7 @@ _TYPES = {
     FieldDescriptor.CPPTYPE_STRING: "string",
 }
 # The way to a dataset or entry, in the names of operations.
-_BY = {
-    "/v1/groups/{group}/datasets": "OfGroup",
-    "-ids/{id}": "ById",
-    "{name}/vacuum": "OfDataset",
-}
+_BY = {"/v1/groups/{group}/datasets": "OfGroup", "-ids/{id}": "ById", "{name}/vacuum": "OfDataset"}
 _ABOUT = (
     "Management of Segplane's resources, queries, and records as JSON. A caller sends a bearer"
     " token. An answer has every member, and null where there is no value. The gateway also serves"

@@ -14,6 +14,7 @@ from kql.typed import Promoted
 from segments.facts.automatic_columns import without_ids
 from segments.token_index.place import row_ranges
 from segplane.query.column_types import duckdb_types, no_rows
+from segplane.query.conditions import where, within
 from segplane.query.errors import QueryError
 from segplane.query.file_groups import (
     SQL_TYPES,
@@ -25,7 +26,7 @@ from segplane.query.file_groups import (
 from segplane.query.quoting import literal, quoted
 from segplane.read import DatasetFile, OpenDataset, ReadError, open_dataset
 from segplane.read.bounds import TimeBounds
-from segplane.read.group_opening import Member, MemberRead, open_group
+from segplane.read.group_opening import GroupMember, MemberRead, open_group
 from segplane.read.opening import version_at
 from segplane.read.rows.duckdb_functions import computed_sql
 from segplane.read.rows.fresh import FreshRecords
@@ -33,7 +34,6 @@ from segplane.read.rows.fresh import FreshRecords
 if TYPE_CHECKING:
     import duckdb
 
-_NANOS_PER_MICRO = 1_000
 _ALWAYS = TimeBounds()
 _TIMES = ("timestamp", "timestamp_nanos")
 # Each is a branch of the table's view, which DuckDB plans by itself.
@@ -113,7 +113,7 @@ def _opened(
 ) -> Iterator[tuple[DatasetRead, OpenDataset]]:
     members: list[tuple[DatasetRead, MemberRead]] = []
     for read in reads:
-        if isinstance(read.member, Member):
+        if isinstance(read.member, GroupMember):
             bounds = query_place.bounds.within(*read.nanos())
             members.append((read, MemberRead(read.name, read.member, read.columns, bounds)))
             continue
@@ -206,8 +206,7 @@ def _create(
             urls = ", ".join(literal(file.url) for file in files)
             numbered = ", file_row_number = true" if conditions else ""
             parquet = f"read_parquet([{urls}], schema = {schema}{numbered})"
-            where = _where([*conditions, *_within(bounds)])
-            rows = f"{parquet}{where}"
+            rows = f"{parquet}{where([*conditions, *within(bounds)])}"
             if nanos:
                 rows = f"(SELECT * REPLACE ({adjusted_sql(times, nanos)}) FROM {rows})"  # noqa: S608
             selects.append(f"SELECT {columns} FROM {rows}")  # noqa: S608
@@ -264,26 +263,6 @@ def _reads_of(
             for start, end in row_ranges(file.spans or ())
         )
         yield [file], [f"({' OR '.join(ranges)})"]
-
-
-def _where(conditions: Sequence[str]) -> str:
-    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
-
-
-def _within(bounds: TimeBounds) -> list[str]:
-    """Return the conditions of bounds that a caller set, exact to the nanosecond."""
-    conditions = []
-    for operator, nanos in ((">", bounds.start), ("<", bounds.end)):
-        if nanos is not None:
-            micros, nanos_of_micro = divmod(nanos, _NANOS_PER_MICRO)
-            time = f"make_timestamptz({micros})"
-            inclusive = ">=" if operator == ">" else "<"
-            exact = f"timestamp = {time} AND timestamp_nanos {inclusive} {nanos_of_micro}"
-            # The first term is what row groups are pruned by.
-            conditions.append(
-                f"timestamp {operator}= {time} AND (timestamp {operator} {time} OR ({exact}))"
-            )
-    return conditions
 
 
 def _schema(

@@ -15,7 +15,7 @@ from segplane.query.errors import QueryError
 from segplane.read import groups
 from segplane.read.bounds import Moment
 from segplane.read.errors import sentence
-from segplane.read.group_opening import Member
+from segplane.read.group_opening import GroupMember
 from segplane.read.lookup import all_datasets, settings_at, view_names
 from segplane.read.opening import state_at
 from segplane.read.views.view_sql import ViewUnreadable, compiled_view, table_of, table_with
@@ -90,7 +90,7 @@ class CatalogTables(GroupedTables):
             has_words=True,
             automatic=settings.automatic_columns,
         )
-        return replace(table, member=Member(dataset.id, columns))
+        return replace(table, member=GroupMember(dataset.id, columns))
 
     def __iter__(self) -> Iterator[str]:
         if self._names is None:

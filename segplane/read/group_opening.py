@@ -30,7 +30,7 @@ _CHECK_SECS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class GroupMember:
     """A dataset of a group, with its promoted columns."""
 
     dataset_id: str
@@ -42,7 +42,7 @@ class MemberRead:
     """Columns and times of a dataset that a reader needs."""
 
     name: str
-    member: Member
+    member: GroupMember
     columns: tuple[str, ...]
     bounds: TimeBounds
 
@@ -150,7 +150,7 @@ class _GroupVersion:
 class _Unpinned(VersionPin):
     """A dataset at the version of its group."""
 
-    def __init__(self, member: Member, group: _GroupVersion) -> None:
+    def __init__(self, member: GroupMember, group: _GroupVersion) -> None:
         self.client = group.client
         self.dataset_id, self.version = member.dataset_id, group.version
         self._group = group

@@ -1,6 +1,7 @@
 """A column that gets another name beside other calls, through every order of their statements."""
 
 from functools import partial
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -27,11 +28,12 @@ class Catalog:
 
     def __init__(self, scene: InProcessScene) -> None:
         self._scene = scene
-        self._catalog = CatalogServicer(scene.transactions, scene.settings)
+        # Calls of entries are made by kind.
+        self._catalog: Any = CatalogServicer(scene.transactions, scene.settings)
 
     def schema(self) -> str:
         request = catalog_pb2.CreateSchemaRequest(name=uuid4().hex, columns=[COLUMN])
-        return self._catalog.CreateSchema(request).id
+        return str(self._catalog.CreateSchema(request).id)
 
     def renaming(self, schema_id: str, new_name: str = "cost") -> Work:
         renamed = [catalog_pb2.ColumnRename(name="price", new_name=new_name)]

@@ -1,6 +1,7 @@
 """A dataset with a time adjustment, and times as readers give them."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import pyarrow as pa
 
@@ -28,5 +29,5 @@ def nanos_of(table: pa.Table, name: str = "timestamp") -> list[int | None]:
     """Return the times of a column with the nanoseconds beside it."""
     micros = table[name].cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_pylist()
     nanos = table[f"{name}_nanos"].to_pylist()
-    pairs: Iterable[tuple[int | None, int]] = zip(micros, nanos, strict=True)
+    pairs: Iterable[tuple[Any, Any]] = zip(micros, nanos, strict=True)
     return [None if time is None else time * 1_000 + part for time, part in pairs]

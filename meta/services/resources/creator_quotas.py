@@ -1,6 +1,7 @@
 """Quotas of creators: set, list."""
 
 from dataclasses import asdict
+from typing import Literal
 
 from meta.services.messages import checks
 from meta.services.messages.filled import filled
@@ -11,7 +12,7 @@ from meta.store.engine.pool import Transaction
 from meta.store.versions import upgrades
 from meta.v1 import resources_pb2 as pb
 
-_LIMITS = ("datasets", "records_per_month")
+_LIMITS: tuple[Literal["datasets", "records_per_month"], ...] = ("datasets", "records_per_month")
 
 
 def set_creator_quota(

@@ -4,7 +4,7 @@ Datasets of which no creator is known, such as those of release 0.1.0, count for
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from sqlalchemy import text
@@ -122,7 +122,7 @@ def change(tx: Transaction, creator: str, values: Mapping[str, int]) -> None:
     tx.execute(_TAKE_TURNS, {"key": _LOCK_KEY})
     stored = tx.execute(_FIND, {"creator": creator}).one_or_none()
     before = CreatorQuota(creator, *(stored or ()))
-    after = replace(before, **values)
+    after = CreatorQuota(**{**asdict(before), **values})
     if after == before:
         return
     if stored is None and tx.execute(_COUNT).scalar_one() >= QUOTAS_MAX:

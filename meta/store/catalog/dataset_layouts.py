@@ -286,4 +286,5 @@ def allocate_field_ids(
 
 def list_numbered(tx: Transaction, dataset_id: UUID) -> list[PromotedColumnRow]:
     """Every promoted column that a dataset has or had, by id."""
-    return [PromotedColumnRow(*row) for row in tx.execute(_EVER, {"dataset": dataset_id})]
+    rows = tx.execute(_EVER, {"dataset": dataset_id}).all()
+    return [PromotedColumnRow(*row) for row in rows]

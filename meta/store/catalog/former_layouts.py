@@ -85,16 +85,18 @@ def rename_columns(tx: Transaction, dataset_id: UUID, new_names: Mapping[str, st
         return
     columns = dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
     renamed = [c for c in columns if c.is_of_schema and c.name in new_names]
-    named = [replace(c, name=new_names[c.name], column_id=c.file_id) for c in renamed]
+    columns_by_new_names = [
+        replace(c, name=new_names[c.name], column_id=c.file_id) for c in renamed
+    ]
     ids: dict[str, set[int | None]] = {}
     for row in dataset_layouts.list_numbered(tx, dataset_id):
         ids.setdefault(row.name.casefold(), set()).add(row.file_id)
-    for column in named:
+    for column in columns_by_new_names:
         if ids.get(column.name.casefold(), set()) - {column.column_id}:
             raise InvalidArgument(
                 f"{column.name} was another column of a dataset", dataset_id=dataset_id
             )
-    dataset_layouts.allocate_field_ids(tx, dataset_id, named)
+    dataset_layouts.allocate_field_ids(tx, dataset_id, columns_by_new_names)
     for column in renamed:
         values = {"name": column.name, "new_name": new_names[column.name]}
         tx.execute(_RENAME_FIELD, {"dataset": dataset_id, **values})

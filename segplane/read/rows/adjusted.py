@@ -8,9 +8,8 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from segments.parquet.columns.stored_columns import time_columns
 from segments.parquet.columns.stored_times import join_time, split_time
-from segments.parquet.schema import TIMESTAMP
+from segments.parquet.schema import TIMESTAMP, time_columns
 from segplane.read.errors import ReadError
 from segplane.read.pins import VersionPin
 from segplane.read.rows.arrow_source import SegmentsDataset

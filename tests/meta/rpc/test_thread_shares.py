@@ -240,7 +240,7 @@ def test_a_call_that_computes_is_not_passed_on_a_busy_server() -> None:
                 sum(range(1_000))
             return request
 
-        handler = grpc.unary_unary_rpc_method_handler(compute, bytes, bytes)  # type: ignore[arg-type]
+        handler = grpc.unary_unary_rpc_method_handler(compute, bytes, bytes)
         execute = of_handler(handler, "Compute")
 
         async def computing() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
+import pyarrow as pa
 import pytest
 from pyiceberg.catalog import load_catalog
 
@@ -172,7 +173,8 @@ class Doors:
         """Read as Spark does, without its JVM."""
         source = SegplaneSource({"metaAddress": self._meta.address, "dataset": name})
         reader = source.reader(source.schema())
-        return sum(batch.num_rows for part in reader.partitions() for batch in reader.read(part))
+        batches = (batch for part in reader.partitions() for batch in reader.read(part))
+        return sum(batch.num_rows for batch in batches if isinstance(batch, pa.RecordBatch))
 
     def _shell(self, statement: str) -> object:
         result = self._run("sql", "--json", "-c", statement)

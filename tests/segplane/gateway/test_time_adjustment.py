@@ -49,7 +49,7 @@ def test_kusto_asks_for_adjusted_times_by_an_option(
 ) -> None:
     segments.write(rows=4)
     change(gateway, NANOS)
-    properties = ClientRequestProperties()
+    properties = ClientRequestProperties()  # type: ignore[no-untyped-call]
     properties.set_option("adjust_time", True)
 
     with KustoClient(KustoConnectionStringBuilder(gateway.server)) as kusto:

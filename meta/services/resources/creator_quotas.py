@@ -20,7 +20,7 @@ def set_creator_quota(
 ) -> pb.SetCreatorQuotaResponse:
     """Set the given quotas of a creator; those in effect already are fine."""
     creator = _creator(request.creator)
-    values = {
+    values: dict[str, int] = {
         n: checks.count(getattr(request, n), n, low=-1) for n in _LIMITS if request.HasField(n)
     }
 

@@ -8,6 +8,7 @@ new name too, and keeps its id as `column_id`.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
@@ -286,5 +287,5 @@ def allocate_field_ids(
 
 def list_numbered(tx: Transaction, dataset_id: UUID) -> list[PromotedColumnRow]:
     """Every promoted column that a dataset has or had, by id."""
-    rows = tx.execute(_EVER, {"dataset": dataset_id}).all()
+    rows: Iterable[Sequence[Any]] = tx.execute(_EVER, {"dataset": dataset_id})
     return [PromotedColumnRow(*row) for row in rows]

@@ -1,12 +1,14 @@
 """Locks on the command line: `lock` and `unlock` of every noun that is a resource."""
 
+import hashlib
+import secrets
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 from segplane.cli.care import Kind
-from segplane.cli.connection import usage
+from segplane.cli.connection import refusal, usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import resources_pb2 as pb
 from segplane.cli.options import nanos_of
@@ -37,14 +39,24 @@ def lock(
         until: The lock ends by itself at this time: RFC 3339, or a length of time from now
             such as 90d.
     """
-    request = pb.LockResourceRequest(resource=reference(kind, name), reason=reason)
+    from meta.errors import DeadlineExceeded, Unavailable
+
+    # Made here, so that the client may repeat a call whose answer is lost.
+    token = f"lock_{secrets.token_urlsafe(32)}"
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    resource = reference(kind, name)
+    request = pb.LockResourceRequest(resource=resource, reason=reason, token_digest=digest)
     if until is not None:
         request.ends_at_nanos = _end_of(until)
-    reply = client.resources.LockResource(request)
+    try:
+        reply = client.resources.LockResource(request)
+    except (Unavailable, DeadlineExceeded) as error:
+        raise refusal(f"{error.message}; if it is locked, its token is {token}") from error
+    reply.token = token
     notes = ["keep the line above, it is not stored"]
     if not reply.is_witnessed:
         notes.append(NOT_WITNESSED)
-    return Answer(reply, [reply.token], notes)
+    return Answer(reply, [token], notes)
 
 
 def unlock(

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import RunCommand
+from tests.support.meta.gated_proxy import gated_proxy
+from tests.support.meta.server import MetaServer
 
 
 def make(run: RunCommand, noun: str) -> str:
@@ -70,6 +72,26 @@ def test_a_lock_is_broken_with_a_reason(run: RunCommand) -> None:
     (line,) = run("audit", "list", "--rpc", "BreakLock", "--json").stdout.splitlines()
     record = json.loads(line)
     assert "by a court" in record["detail"]
+
+
+@pytest.mark.parametrize("times", [1, 100], ids=["once", "each time"])
+def test_a_lock_whose_answer_is_lost_is_ended_by_the_token_that_is_shown(
+    meta_server: MetaServer, run: RunCommand, tmp_path: Path, times: int
+) -> None:
+    run("datasets", "create", "web")
+    with gated_proxy(meta_server.address) as proxy:
+        proxy.lose("LockResource", times)
+        address = ("--meta-address", proxy.address)
+
+        locked = run("datasets", "lock", "web", "--reason", "an audit", *address)
+
+    assert locked.exit_code == (0 if times == 1 else 1), locked.output
+    text = locked.stdout if times == 1 else locked.stderr.rpartition("its token is ")[2]
+    token = tmp_path / "token"
+    token.write_text(text)
+    assert text.startswith("lock_")
+    assert "an audit" in run("datasets", "show", "web").stdout
+    assert run("datasets", "unlock", "web", "--token-file", str(token)).exit_code == 0
 
 
 def test_a_deleted_dataset_is_locked_by_its_id(run: RunCommand) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -43,12 +44,17 @@ class GatedProxy(grpc.GenericRpcHandler):
         self.address = ""
         self._channel = channel
         self._gates: dict[str, Gate] = {}
+        self._lost: Counter[str] = Counter()
 
     def hold(self, method: str) -> Gate:
         """Hold the calls of a method from now on."""
         gate = Gate(method)
         self._gates[method] = gate
         return gate
+
+    def lose(self, method: str, times: int) -> None:
+        """Lose the next answers of a method, whose calls are made."""
+        self._lost[method] = times
 
     def service(
         self, details: grpc.HandlerCallDetails
@@ -58,18 +64,23 @@ class GatedProxy(grpc.GenericRpcHandler):
         send: Callable[..., bytes] = self._channel.unary_unary(method)
 
         def forward(request: bytes, context: grpc.ServicerContext) -> bytes:
-            if gate := self._gates.get(method.rsplit("/", 1)[-1]):
+            name = method.rsplit("/", 1)[-1]
+            if gate := self._gates.get(name):
                 gate.pass_through()
             if not context.is_active():
                 context.abort(grpc.StatusCode.CANCELLED, "the caller is gone")
             try:
-                return send(request, timeout=DEADLINE_SECS)
+                reply = send(request, timeout=DEADLINE_SECS)
             except grpc.RpcError as error:
                 # The reason of a refusal is in there.
                 trailing = error.trailing_metadata() or ()
                 context.set_trailing_metadata(tuple((one.key, one.value) for one in trailing))
                 context.abort(error.code(), error.details() or "")
                 raise AssertionError("abort raises") from None
+            if self._lost[name]:
+                self._lost[name] -= 1
+                context.abort(grpc.StatusCode.UNAVAILABLE, "the answer is lost")
+            return reply
 
         return grpc.unary_unary_rpc_method_handler(forward)
 

@@ -1,12 +1,11 @@
 """Locks on the command line: `lock` and `unlock` of every noun that is a resource."""
 
-import hashlib
-import secrets
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
+from meta.secrets import random_bytes, token_name
 from segplane.cli.care import Kind
 from segplane.cli.connection import refusal, usage
 from segplane.cli.messages import MetaClient
@@ -16,6 +15,7 @@ from segplane.cli.output import Answer
 from segplane.cli.parameters import Option, Positional
 
 STDIN = "-"
+_SECRET_BYTES = 32
 NOT_WITNESSED = (
     "this meta keeps no witness in the bucket: a database that is restored from a backup of before"
     " the lock does not know it"
@@ -42,10 +42,10 @@ def lock(
     from meta.errors import DeadlineExceeded, Unavailable
 
     # Made here, so that the client may repeat a call whose answer is lost.
-    token = f"lock_{secrets.token_urlsafe(32)}"
-    digest = hashlib.sha256(token.encode()).hexdigest()
-    resource = reference(kind, name)
-    request = pb.LockResourceRequest(resource=resource, reason=reason, token_digest=digest)
+    token = f"lock_{random_bytes(_SECRET_BYTES).hex()}"
+    request = pb.LockResourceRequest(
+        resource=reference(kind, name), reason=reason, token_digest=token_name(token)
+    )
     if until is not None:
         request.ends_at_nanos = _end_of(until)
     try:

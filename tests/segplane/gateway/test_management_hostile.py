@@ -110,7 +110,7 @@ def test_parameters_of_lists_are_bounded(gateway: GatewayServer) -> None:
     for parameters, message in (
         ("limit=1001", "limit is 1001, expected 1 to 1,000"),
         ("limit=99999", "expected 1 to 1,000"),
-        (f"after={'x' * 4_097}", "after is no cursor"),
+        (f"after={'x' * 4_097}", "after is not a cursor"),
         ("label=a=b&label=c=d", "label is there more than once"),
         ("label=a=b&context.c=d", "label"),
         (f"context.{'k' * 300}=v", "63"),

@@ -53,7 +53,7 @@ def lock(
     except (Unavailable, DeadlineExceeded) as error:
         raise refusal(f"{error.message}; if it is locked, its token is {token}") from error
     reply.token = token
-    notes = ["keep the line above, it is not stored"]
+    notes = ["keep this token: it is printed once"]
     if not reply.is_witnessed:
         notes.append(NOT_WITNESSED)
     return Answer(reply, [token], notes)

@@ -74,8 +74,8 @@ def _check_page(scope: Scope, host: str) -> None:
         sent = ", ".join(_values(scope, b"content-type"))
         if sent.partition(";")[0].strip().lower() != _JSON:
             raise WrongMediaType(
-                f"content-type is {sent[:80]!r}, expected {_JSON} of a request without a bearer"
-                " token"
+                f"content-type is {sent[:80]!r}: without a bearer token send the header"
+                f" Content-Type: {_JSON}"
             )
 
 

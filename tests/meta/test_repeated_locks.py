@@ -91,5 +91,5 @@ def test_a_digest_is_64_digits(meta_client: MetaClient, dataset: str, digest: st
     request = request_for(dataset)
     request.token_digest = digest
 
-    with pytest.raises(InvalidArgument, match="token_digest is no SHA-256"):
+    with pytest.raises(InvalidArgument, match="token_digest is not a SHA-256"):
         meta_client.resources.LockResource(request)

@@ -45,7 +45,7 @@ def test_a_locked_thing_is_not_deleted_until_its_token_unlocks_it(
 
     assert locked.exit_code == 0, locked.output
     assert locked.stdout.startswith("lock_")
-    assert "it is not stored" in locked.stderr
+    assert "printed once" in locked.stderr
     assert "lock reason" in run(noun, "show", name).stdout
     refused = run(*delete)
     assert refused.exit_code == 1

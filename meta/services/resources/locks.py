@@ -138,7 +138,7 @@ def _token(request: pb.LockResourceRequest) -> tuple[str, bytes]:
     text = request.token_digest
     if not _DIGEST.fullmatch(text):
         raise InvalidArgument(
-            "token_digest is no SHA-256: expected 64 hexadecimal digits in lower case",
+            "token_digest is not a SHA-256: expected 64 hexadecimal digits in lower case",
             field="token_digest",
         )
     return "", bytes.fromhex(text)

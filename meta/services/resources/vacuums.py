@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from meta.errors import NotFound
+from meta.errors import InvalidArgument, NotFound
 from meta.services.messages import checks
 from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
@@ -30,7 +30,13 @@ def vacuum_datasets(
     )
     name = checks.filter_name(request, "dataset_name")
     after = checks.optional_uuid(request.after_dataset_id, "after_dataset_id")
-    vacuum_id = None if request.dry_run else checks.uuid(request.vacuum_id, "vacuum_id")
+    asked = "" if request.dry_run else request.vacuum_id
+    vacuum_id = checks.optional_uuid(asked, "vacuum_id")
+    if vacuum_id is None and not request.dry_run:
+        raise InvalidArgument(
+            "vacuum_id must not be empty: send a UUID of yours, the same if you repeat the call",
+            field="vacuum_id",
+        )
     grace_secs = server.settings.lifetimes.tombstone_grace
 
     def work(tx: Transaction) -> tuple[list[DatasetPlan], bool, int]:

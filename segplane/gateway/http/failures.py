@@ -4,6 +4,7 @@ from meta.errors import (
     Code,
     DeadlineExceeded,
     InvalidArgument,
+    LockTokenWrong,
     MetaError,
     NotFound,
     OutcomeUnknown,
@@ -35,7 +36,7 @@ def failure_of(error: Exception) -> QueryRefusal | None:
             return NotNow(f"the metadata server cannot answer now: {error}", "", RETRY_SECS)
         case Unauthenticated():
             return NotKnown("the token is unknown, expired or revoked: create another one")
-        case RoleRefused():
+        case RoleRefused() | LockTokenWrong():
             return NotAllowed(str(error))
         case SegmentsError():
             return NotNow(f"the object store cannot be used now: {error}", "", RETRY_SECS)

@@ -135,6 +135,19 @@ def test_times_beyond_64_bits_are_refused_and_those_at_the_end_read(
     assert opened(adjust_time=True, end=EPOCH + 2 * DAY).to_table().num_rows == 2
 
 
+def test_the_name_of_the_dataset_is_a_column_beside_adjusted_times(
+    adjusted: SegmentWriter, opened: Open
+) -> None:
+    names = ["dataset", "timestamp", "dataset_id"]
+    table = opened(adjust_time=True, columns=names).to_table()
+
+    assert table.column_names == names
+    assert set(table["dataset"].to_pylist()) == {"web"}
+    assert set(table["dataset_id"].to_pylist()) == {adjusted.dataset}
+    times = [time // 1_000 for time in written_times(adjusted)]
+    assert sorted(table["timestamp"].cast(pa.int64()).to_pylist()) == times
+
+
 @pytest.mark.spark
 def test_spark_adjusts_times_and_reads_only_files_that_can_hold_such_rows(
     spark: SparkSession, meta_server: MetaServer, adjusted: SegmentWriter, opened: Open

@@ -70,7 +70,6 @@ def test_a_dataset_that_had_its_records_takes_no_more(
     assert len(ground.committed_ids()) == 30
 
 
-@pytest.mark.one_meta
 def test_a_creator_that_had_its_records_has_no_more_in_any_dataset(
     ground: Ground, start_collector: StartCollector
 ) -> None:

@@ -15,9 +15,10 @@ from opentelemetry.proto.collector.trace.v1 import trace_service_pb2, trace_serv
 
 PROGRAM = """
 import structlog
-from meta import process, telemetry
+from meta import telemetry
+from meta.process import observability
 from nursery import metrics
-process.configure_logging("nursery")
+observability.configure_logging("nursery")
 metrics.REAPED_BABIES.inc(3)
 with telemetry.span("work", rows=2):
     structlog.get_logger().info("work_done", rows=2)

@@ -145,7 +145,7 @@ def test_the_name_of_the_dataset_is_a_column_beside_adjusted_times(
     assert set(table["dataset"].to_pylist()) == {"web"}
     assert set(table["dataset_id"].to_pylist()) == {adjusted.dataset}
     times = [time // 1_000 for time in written_times(adjusted)]
-    assert sorted(table["timestamp"].cast(pa.int64()).to_pylist()) == times
+    assert table["timestamp"].cast(pa.int64()).sort().to_pylist() == times
 
 
 @pytest.mark.spark

@@ -14,6 +14,7 @@ from meta.watches.background import BackgroundJob
 from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
 from meta.watches.expiry import Expiry
 from meta.watches.health import HealthWatch, Report
+from meta.watches.name_notes import NameNotes
 from meta.watches.release_watch import ReleaseWatch
 from meta.watches.rounds import Rounds
 from meta.watches.witness_watch import WitnessWatch
@@ -66,4 +67,6 @@ def _jobs(
         BackgroundJob("kept_files", 60.0, rounds.note_kept_files),
         BackgroundJob("pins", 15.0, rounds.count_pins),
         BackgroundJob("locks", 60.0, rounds.forget_locks),
+        # Its pauses double while the bucket does not answer, too.
+        BackgroundJob("names", 1.0, NameNotes(database, settings, shutdown).run_round, 8.0),
     )

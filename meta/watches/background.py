@@ -20,7 +20,8 @@ class BackgroundJob:
 
     name: str
     pause_secs: float
-    # False if there was nothing to do: the pauses double up to `idle_secs_max` until there is.
+    # False if there was nothing to do: the pauses double up to `idle_secs_max` until there is, and
+    # while runs fail.
     run: Callable[[], bool | None]
     idle_secs_max: float = 0.0
 
@@ -45,8 +46,7 @@ def repeat(job: BackgroundJob, shutdown: Shutdown) -> None:
         is_idle = job.run() is False
 
     while not shutdown.is_requested:
-        is_idle = False
-        attempt(job.name, run)
+        is_idle = not attempt(job.name, run) or is_idle
         longer_secs = max(job.pause_secs, min(job.idle_secs_max, 2 * pause_secs))
         pause_secs = longer_secs if is_idle else job.pause_secs
         shutdown.wait(pause_secs)

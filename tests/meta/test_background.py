@@ -66,6 +66,18 @@ def test_a_job_without_work_rests_longer_until_it_has_some() -> None:
     assert pauses.seconds == [1.0, 2.0, 4.0, 6.0, 6.0, 1.0, 1.0]
 
 
+def test_a_job_that_fails_rests_longer_until_it_succeeds() -> None:
+    pauses, outcomes = Pauses(6), iter([None, 1, 1, 1, None, 1])
+
+    def run() -> None:
+        if next(outcomes):
+            raise Unavailable("away")
+
+    repeat(BackgroundJob("retries", 1.0, run, idle_secs_max=6.0), pauses)
+
+    assert pauses.seconds == [1.0, 2.0, 4.0, 6.0, 1.0, 2.0]
+
+
 def test_an_expiry_rule_that_fails_keeps_no_other_from_running(
     meta_server: MetaServer, meta_settings: Settings, database_url: str
 ) -> None:

@@ -91,8 +91,8 @@ _SLASHED = text(f"""
 """)  # noqa: S608
 
 
-def create(tx: Transaction, name: str) -> DatasetGroup:
-    """The group of this name, made unless there is one.
+def create(tx: Transaction, name: str, group_id: UUID | None = None) -> DatasetGroup:
+    """The group of this name, made unless there is one; `group_id` is that of one that comes back.
 
     Raises QuotaExceeded, NameTaken for a part of a dataset's name.
     """
@@ -100,7 +100,7 @@ def create(tx: Transaction, name: str) -> DatasetGroup:
     if existing is not None:
         return existing
     _check_free(tx, name)
-    row = tx.execute(_INSERT, {"id": new_uuid7(), "name": name}).one_or_none()
+    row = tx.execute(_INSERT, {"id": group_id or new_uuid7(), "name": name}).one_or_none()
     if row is None:
         existing = find(tx, name)
         if existing is None:

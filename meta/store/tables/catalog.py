@@ -76,6 +76,10 @@ datasets = Table(
     # The last vacuum made tombstones of before this time, and up to this version, due.
     moment("vacuum_before"),
     Column("vacuum_version", BigInteger),
+    # It rises with each change of the name, the title or the group, by a trigger.
+    Column("name_number", BigInteger, nullable=False, server_default=text("1")),
+    # The number whose name the bucket has; -1 = none, NULL = `catalog reconcile` reads it there.
+    Column("noted_number", BigInteger, server_default=text("-1")),
 )
 
 

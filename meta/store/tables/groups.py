@@ -12,6 +12,9 @@ groups = Table(
     Column("name", Text, nullable=False),
     now("created_at"),
     moment("deleted_at"),
+    # As in the table of datasets.
+    Column("name_number", BigInteger, nullable=False, server_default=text("1")),
+    Column("noted_number", BigInteger, server_default=text("-1")),
 )
 
 # Versions [from_version, to_version) at which a group has a name, without gaps.

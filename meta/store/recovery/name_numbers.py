@@ -1,0 +1,184 @@
+"""Numbers of the names of datasets and groups, of which the bucket has the names.
+
+A trigger raises `name_number` with each change, in its transaction, so that a number stands for one
+name, whoever writes it to the bucket and however late. A database that was put back gives numbers
+again that the bucket has: such a name takes the next number above all of those.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import text
+
+from meta.errors import InvalidArgument, NameTaken
+from meta.store.catalog import dataset_names, groups
+from meta.store.engine.pool import Transaction
+from meta.store.engine.timelines import IS_HELD
+from meta.store.versions import upgrades
+from segments.dataset_names import DatasetName, parse, reserved_for_groups
+from segments.noted_names import CHARACTERS_MAX, DATASET, GROUP, NotedName
+
+NONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class DueName:
+    """A name that the bucket does not have, or one `is_gone` that it still has."""
+
+    kind: str
+    id: UUID
+    number: int
+    noted: NotedName
+    is_gone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KnownName:
+    """A name that the database has; `noted_number` is None until it is taken from the bucket."""
+
+    id: UUID
+    noted: NotedName
+    noted_number: int | None
+    is_live: bool
+
+
+# The time from which an entry cannot come back.
+_GONE = {DATASET: "purged_at", GROUP: "deleted_at"}
+# Columns of a NotedName.
+_NAME = {DATASET: "name, title, coalesce(group_id::text, '')", GROUP: "name, '', ''"}
+
+
+def _due(kind: str) -> str:
+    # Those that changed are before those from before the upgrade, which have the number 0.
+    return f"""
+    (SELECT '{kind}', id, name_number, {_NAME[kind]}, {_GONE[kind]} IS NOT NULL
+     FROM {kind}s
+     WHERE ({_GONE[kind]} IS NULL AND noted_number <> name_number
+            OR {_GONE[kind]} IS NOT NULL AND noted_number >= 0)
+       AND ({_GONE[kind]} IS NULL OR NOT (SELECT {IS_HELD} FROM meta_state))
+       AND EXISTS (SELECT FROM witness_state WHERE history IS NOT NULL AND superseded_by IS NULL)
+     ORDER BY name_number DESC LIMIT :most)
+    """  # noqa: S608
+
+
+_DUE = text(" UNION ALL ".join(_due(kind) for kind in (GROUP, DATASET)) + "LIMIT :most")
+# A call that changes a dataset is not waited for: its change makes the name due again.
+_NOTE = {
+    kind: text(f"""
+        WITH noted AS (
+          SELECT id, number
+          FROM unnest(cast(:ids AS uuid[]), cast(:numbers AS bigint[])) AS n (id, number)
+          JOIN {kind}s USING (id)
+          WHERE (number = {NONE}) = ({gone} IS NOT NULL)
+            AND (number = {NONE} OR noted_number < number)
+          FOR NO KEY UPDATE OF {kind}s SKIP LOCKED)
+        UPDATE {kind}s e SET noted_number = n.number FROM noted n WHERE e.id = n.id
+    """)  # noqa: S608
+    for kind, gone in _GONE.items()
+}
+_PAGE = {
+    kind: text(f"""
+        SELECT id, noted_number, deleted_at IS NULL, {name}
+        FROM {kind}s WHERE id > :after ORDER BY id LIMIT :most
+    """)  # noqa: S608
+    for kind, name in _NAME.items()
+}
+_SETTLE = {
+    kind: text(
+        f"UPDATE {kind}s SET name_number = :number, noted_number = :noted WHERE id = :id"  # noqa: S608
+    )
+    for kind in _GONE
+}
+_FORGET = {
+    kind: text(f"UPDATE {kind}s SET noted_number = {NONE} WHERE id = ANY(:ids)")  # noqa: S608
+    for kind in _GONE
+}
+_TITLE = text("UPDATE datasets SET title = :title WHERE id = :id")
+_SKIP = {
+    kind: text(
+        f"UPDATE {kind}s SET name_number = :next WHERE id = :id AND name_number = :number"  # noqa: S608
+    )
+    for kind in _GONE
+}
+
+
+def due(tx: Transaction, most: int) -> list[DueName]:
+    """Some names that are due, the latest changes first; none of a database without a witness."""
+    return [
+        DueName(kind, entry_id, number, NotedName(name, title, group_id), is_gone)
+        for kind, entry_id, number, name, title, group_id, is_gone in tx.execute(
+            _DUE, {"most": most}
+        )
+    ]
+
+
+def note(tx: Transaction, noted: Mapping[str, Mapping[UUID, int]]) -> None:
+    """Record the numbers that the bucket has, by kind and id; NONE for entries that are gone."""
+    for kind, numbers in noted.items():
+        if numbers:
+            values = {"ids": list(numbers), "numbers": list(numbers.values())}
+            tx.execute(_NOTE[kind], values)
+
+
+def page(tx: Transaction, kind: str, after: UUID, most: int) -> list[KnownName]:
+    """A page of all names, deleted ones too, in the order of ids."""
+    return [
+        KnownName(entry_id, NotedName(*name), noted_number, is_live)
+        for entry_id, noted_number, is_live, *name in tx.execute(
+            _PAGE[kind], {"after": after, "most": most}
+        )
+    ]
+
+
+def forget(tx: Transaction, kind: str, entry_ids: Sequence[UUID]) -> None:
+    """Record that the bucket does not have some names any more, so that they are due."""
+    tx.execute(_FORGET[kind], {"ids": list(entry_ids)})
+
+
+def settle(
+    tx: Transaction, entry_id: UUID, number: int, *, is_noted: bool = False, kind: str = DATASET
+) -> None:
+    """Give an entry that came back its numbers; `number` is the highest that the bucket has."""
+    values = {"id": entry_id, "noted": number, "number": number + (not is_noted)}
+    tx.execute(_SETTLE[kind], values)
+
+
+def take(tx: Transaction, dataset_id: UUID, noted: NotedName, number: int) -> str:
+    """Give a dataset that came back the name of the bucket; answers it with its group.
+
+    Raises NotFound, also for its group, NameTaken, InvalidArgument for one that is too long.
+    """
+    group = groups.get(tx, UUID(noted.group_id)).name if noted.group_id else None
+    name = DatasetName(group, noted.name)
+    first_part = parse(str(name)).group
+    if first_part != group and first_part and groups.find(tx, first_part):
+        raise NameTaken("it would be a dataset of a group", dataset_name=name)
+    if len(str(name)) > CHARACTERS_MAX:
+        raise InvalidArgument("the name is too long with its group", dataset_name=name)
+    dataset_names.rename(tx, dataset_id, name)
+    tx.execute(_TITLE, {"id": dataset_id, "title": noted.title})
+    settle(tx, dataset_id, number, is_noted=True)
+    return str(name)
+
+
+def add_group(tx: Transaction, group_id: UUID, noted: NotedName | None, number: int) -> str:
+    """Write a group that is not known; answers its name. Raises UpgradeUnfinished, NameTaken."""
+    upgrades.require_finished(tx, "a group")
+    fallback = f"reconciled-{group_id}"
+    name = noted.name if noted and not reserved_for_groups(noted.name) else fallback
+    try:
+        group = groups.create(tx, name, group_id)
+    except NameTaken:
+        group = None
+    if group is None or group.id != group_id:
+        name = groups.create(tx, fallback, group_id).name
+    is_noted = noted is not None and noted.name == name
+    settle(tx, group_id, number, is_noted=is_noted, kind=GROUP)
+    return name
+
+
+def skip(tx: Transaction, due_name: DueName, next_number: int) -> None:
+    """Give a name another number, unless it has changed meanwhile."""
+    values = {"id": due_name.id, "number": due_name.number, "next": next_number}
+    tx.execute(_SKIP[due_name.kind], values)

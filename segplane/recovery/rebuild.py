@@ -1,9 +1,7 @@
 """Reconstructs the catalog from the bucket and writes it into an empty database."""
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from uuid import UUID
 
 from dataplane.registration import segment_facts
@@ -19,19 +17,14 @@ from segments.facts.feature import NO_FACTS
 from segments.ids import uuid_of
 from segments.inventory.contents import SegmentFound
 from segments.inventory.listing import list_payloads
-from segments.keys import has_control_characters, split_key, store_of
+from segments.keys import split_key, store_of
 from segments.parquet.spec import PromotedColumn, SegmentSpec
 from segments.rebuild.batches import Dropped
 from segments.rebuild.inventory import read_inventory
 from segments.rebuild.plan import Rebuild, plan
 from segments.rebuild.spilled_segments import merge_count_of
 from segments.store.interface import ObjectStore
-
-NAME_CHARACTERS_MAX = 255
-
-
-class NamesRefused(Exception):
-    """The file of dataset names cannot be used; the message is one line that says why."""
+from segplane.recovery.rebuilt_names import RebuiltNames
 
 
 def read_plan(store: ObjectStore) -> Rebuild:
@@ -60,46 +53,14 @@ def _replayed(store: ObjectStore, live: Iterable[SegmentFound]) -> dict[str, str
     }
 
 
-def read_names(path: Path) -> dict[str, str]:
-    """Read a JSON object of dataset ids and their names; raises NamesRefused."""
-    try:
-        names = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise NamesRefused(f"{path} cannot be read as JSON: {error}") from error
-    if not isinstance(names, dict):
-        raise NamesRefused(f"{path} must hold one JSON object: dataset ids and their names")
-    for dataset_id, name in names.items():
-        if (
-            not isinstance(name, str)
-            or not 1 <= len(name) <= NAME_CHARACTERS_MAX
-            or has_control_characters(name)
-        ):
-            raise NamesRefused(
-                f"{path}: the name of {dataset_id} must be text of 1 to {NAME_CHARACTERS_MAX}"
-                " characters without control characters"
-            )
-    return names
-
-
-def name_datasets(rebuilt: Rebuild, given: Mapping[str, str]) -> dict[str, str]:
-    """Give every dataset its name, made of its id if none is given; raises NamesRefused."""
-    unknown = sorted(given.keys() - set(rebuilt.dataset_ids))
-    if unknown:
-        raise NamesRefused(f"the bucket holds nothing of dataset {unknown[0]}")
-    names = {d: given.get(d, f"rebuilt-{d}") for d in rebuilt.dataset_ids}
-    if len(set(names.values())) < len(names):
-        raise NamesRefused("two datasets would have one name")
-    return names
-
-
-def apply(database: Database, rebuilt: Rebuild, names: Mapping[str, str], default: str) -> int:
+def apply(database: Database, rebuilt: Rebuild, names: RebuiltNames, default: str) -> int:
     """Write a plan into an empty database, making its tables; answers the version that shows it.
 
     The dataset named `default` becomes meta's default one. Raises DatabaseNotEmpty, MetaError.
     """
     migrations.upgrade(database)
     catalog = tables.Catalog(
-        {UUID(dataset_id): name for dataset_id, name in names.items()},
+        names.datasets,
         map(segment_row, rebuilt.segments.by_merge_count()),
         rebuilt.streams,
         {UUID(dataset_id): _layout(spec) for dataset_id, spec in rebuilt.specs.items()},
@@ -108,6 +69,7 @@ def apply(database: Database, rebuilt: Rebuild, names: Mapping[str, str], defaul
             for dataset_id, columns in rebuilt.numbered.items()
         },
         {key: UUID(dataset_id) for key, dataset_id in rebuilt.replayed.items()},
+        names.groups,
     )
     with database.write() as tx:
         version = tables.write(tx, catalog, default)

@@ -6,7 +6,7 @@ happens in one transaction, and holds deletion until an operator has looked.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import groupby, islice
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from meta.store.damage import replays
 from meta.store.engine.pool import Transaction
 from meta.store.locks import resource_locks
 from meta.store.recovery import restored_streams
+from meta.store.recovery.name_numbers import NONE
 from meta.store.recovery.restored_streams import (
     ROWS_AT_ONCE,
     insert_rows,
@@ -28,6 +29,7 @@ from meta.store.registration import quarantined_ranges
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.tables.catalog import dataset_visibility, datasets
+from meta.store.tables.groups import group_visibility, groups
 from meta.store.tables.segments import registrations
 from meta.store.tables.server import audit_log
 from meta.store.versions.versions import Version
@@ -51,6 +53,17 @@ class RestoredSegment:
 
 
 @dataclass(frozen=True, slots=True)
+class RestoredName:
+    """A name, with the numbers of `name_numbers`; by default the bucket has none."""
+
+    name: str
+    title: str = ""
+    group_id: UUID | None = None
+    name_number: int = 1
+    noted_number: int | None = NONE
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """All that is written; `names` has one for every dataset, `layouts` for those with segments.
 
@@ -59,17 +72,18 @@ class Catalog:
     payloads of the quarantine, by object key, whose records are in segments of a dataset.
     """
 
-    names: Mapping[UUID, str]
+    names: Mapping[UUID, RestoredName]
     segments: Iterable[RestoredSegment]
     streams: tuple[EndedStream, ...]
     layouts: Mapping[UUID, Layout]
     numbered_columns: Mapping[UUID, tuple[PromotedColumnRow, ...]]
     replayed: Mapping[str, UUID] = field(default_factory=dict)
+    groups: Mapping[UUID, RestoredName] = field(default_factory=dict)
 
 
 _HOLDS = text(
     "SELECT EXISTS (SELECT FROM segments) OR EXISTS (SELECT FROM object_identities) AS segments,"
-    " EXISTS (SELECT FROM ingest_streams) AS streams"
+    " EXISTS (SELECT FROM ingest_streams) AS streams, EXISTS (SELECT FROM groups) AS groups"
 )
 _TAKEN = select(datasets.c.id, datasets.c.name, datasets.c.deleted_at, datasets.c.is_default)
 # Above every version that a lost database can have handed out: none of them counted more than a
@@ -94,8 +108,12 @@ def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
     # The version is drawn first here: concurrent writers wait until the rebuild has committed.
     version = Version(tx.execute(_JUMP).scalar_one())
     has_default = _check_empty(tx, catalog.names)
+    for group_id, group in catalog.groups.items():
+        values = {"id": group_id, "name": group.name, "name_number": group.name_number}
+        tx.execute(insert(groups), {**values, "noted_number": group.noted_number})
+        tx.execute(insert(group_visibility), {"group_id": group_id, "from_version": version})
     for dataset_id, name in sorted(catalog.names.items()):
-        is_default = name == default_name and not has_default
+        is_default = (name.name, name.group_id) == (default_name, None) and not has_default
         insert_dataset(tx, dataset_id, name, version, is_default=is_default)
         layout = catalog.layouts.get(dataset_id, Layout())
         dataset_layouts.replace_sharding_fields(tx, dataset_id, layout.sharding_fields)
@@ -115,24 +133,34 @@ def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
     return version
 
 
+def awaited_name(dataset_id: UUID | str) -> RestoredName:
+    """The name of a dataset that came back, until its name is taken from the bucket."""
+    return RestoredName(f"reconciled-{dataset_id}", noted_number=None)
+
+
 def insert_dataset(
-    tx: Transaction, dataset_id: UUID, name: str, version: Version, *, is_default: bool = False
+    tx: Transaction,
+    dataset_id: UUID,
+    name: RestoredName,
+    version: Version,
+    *,
+    is_default: bool = False,
 ) -> None:
     """Write a dataset that the bucket knows, visible from a version on."""
-    values = {"id": dataset_id, "name": name, "is_default": is_default}
+    values = {"id": dataset_id, "is_default": is_default, **asdict(name)}
     key = tx.execute(_INSERT_DATASET, values).scalar_one()
     dataset_counters.begin(tx, key)
     tx.execute(insert(dataset_visibility), {"dataset_key": key, "from_version": version})
     resource_locks.hold_again(tx, [dataset_id])
 
 
-def _check_empty(tx: Transaction, names: Mapping[UUID, str]) -> bool:
+def _check_empty(tx: Transaction, names: Mapping[UUID, RestoredName]) -> bool:
     """Raise DatabaseNotEmpty, or return whether there is a default dataset."""
-    holds = tx.execute(_HOLDS).one()
-    if holds.segments or holds.streams:
-        what = "segments" if holds.segments else "streams"
-        raise DatabaseNotEmpty(f"the database holds {what}: a rebuild wants an empty one")
-    has_default, restored_names = False, set(names.values())
+    for what, is_there in tx.execute(_HOLDS).mappings().one().items():
+        if is_there:
+            raise DatabaseNotEmpty(f"the database holds {what}: a rebuild wants an empty one")
+    has_default = False
+    restored_names = {name.name for name in names.values() if name.group_id is None}
     for row in tx.execute(_TAKEN):
         has_default = has_default or row.is_default
         if row.id in names:

@@ -88,7 +88,7 @@ def adopt(tx: Transaction, stream: EndedStream) -> tuple[UUID, ...]:
     version = versions.allocate(tx)
     new = tuple(sorted(stamped - there))
     for dataset_id in new:
-        rebuild.insert_dataset(tx, dataset_id, f"reconciled-{dataset_id}", version)
+        rebuild.insert_dataset(tx, dataset_id, rebuild.awaited_name(dataset_id), version)
     there_now = {*live, *new}
     kept = tuple(e for e in stream.entries if UUID(e.dataset_id) in there_now)
     write(tx, replace(stream, entries=kept), version)

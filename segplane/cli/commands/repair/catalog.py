@@ -18,14 +18,15 @@ from segplane.stack.defaults import DEFAULT_DATA_DIR
 
 if TYPE_CHECKING:
     from segments.rebuild.plan import Rebuild
+    from segplane.recovery.rebuilt_names import RebuiltNames
 
 app = group()
 command(app, "catalog reconcile --dry-run")(reconcile)
 NOT_IN_THE_BUCKET = """
-The bucket does not hold the following, which has to be set again: dataset names (--names), ingest
-tokens and their routing, stores of new segments, retention, quotas, weights of sharding fields
-(only their order is known), schemas, views, projections and links, and what keeps deduplication.
-Deleted datasets come back.
+The bucket does not hold the following, which has to be set again: ingest tokens and their routing,
+stores of new segments, retention, quotas, weights of sharding fields (only their order is known),
+schemas, views, projections and links, and what keeps deduplication. Deleted datasets come back.
+Names are those that meta noted in the bucket (--names gives others).
 Streams come back stopped: collectors register for new ones.
 """
 
@@ -47,10 +48,11 @@ def rebuild(
     Options:
         from_bucket: Read segments' footers and baby segments.
         is_applied: Write it; without this, nothing changes.
-        names: A JSON file: dataset ids and their names.
+        names: A JSON file: dataset ids and their names, in place of those in the bucket.
     """
     # Neither pyarrow nor the server's side is part of the `cli` extra.
     from segplane.recovery import rebuild as rebuilding
+    from segplane.recovery import rebuilt_names
     from segplane.stack import preflight
     from segplane.stack.postgres import EmbeddedPostgres
 
@@ -58,7 +60,8 @@ def rebuild(
         raise usage("say what to rebuild from: --from-bucket")
     store = store_of_options(object_store_url, object_stores, data_dir)
     plan = rebuilding.read_plan(store)
-    name_of = rebuilding.name_datasets(plan, rebuilding.read_names(names) if names else {})
+    given = rebuilt_names.read_names(names) if names else {}
+    restored = rebuilt_names.name_all(store, plan.dataset_ids, given)
     version = None
     if is_applied and not plan.dataset_ids:
         raise usage(f"no object of Segplane is in {store.location.url()}")
@@ -68,19 +71,19 @@ def rebuild(
                 preflight.make_data_dir(data_dir)
                 postgres = EmbeddedPostgres(data_dir / "postgres")
                 database_url = exits.enter_context(postgres).url
-            version = _apply(database_url, plan, name_of)
-    return Answer(_as_json(plan, name_of, version), _lines(plan, name_of, version))
+            version = _apply(database_url, plan, restored)
+    return Answer(_as_json(plan, restored, version), _lines(plan, restored, version))
 
 
-def _apply(database_url: str, plan: "Rebuild", name_of: dict[str, str]) -> int:
+def _apply(database_url: str, plan: "Rebuild", names: "RebuiltNames") -> int:
     from segplane.recovery import rebuild as rebuilding
 
     default = environment("META_").text("DEFAULT_DATASET", "default")
     with open_database(database_url) as database:
-        return rebuilding.apply(database, plan, name_of, default)
+        return rebuilding.apply(database, plan, names, default)
 
 
-def _lines(plan: "Rebuild", name_of: dict[str, str], version: int | None) -> Iterator[str]:
+def _lines(plan: "Rebuild", names: "RebuiltNames", version: int | None) -> Iterator[str]:
     from segplane.fsck.lost_deduplication_keys import once_again
 
     segments, rows, sizes = Counter[str](), Counter[str](), Counter[str]()
@@ -90,7 +93,7 @@ def _lines(plan: "Rebuild", name_of: dict[str, str], version: int | None) -> Ite
         sizes[live.footer.dataset_id] += live.compressed_size_bytes
     yield from table(
         ("dataset", "name", "segments", "events", "size"),
-        [(d, name_of[d], segments[d], rows[d], size_text(sizes[d])) for d in plan.dataset_ids],
+        [(d, names.shown(d), segments[d], rows[d], size_text(sizes[d])) for d in plan.dataset_ids],
     )
     for dataset_id, spec in sorted(plan.specs.items()):
         if spec.sharding_fields or spec.promoted:
@@ -111,6 +114,7 @@ def _lines(plan: "Rebuild", name_of: dict[str, str], version: int | None) -> Ite
     yield from facts(
         [
             ("datasets", len(plan.dataset_ids)),
+            ("groups", len(names.groups)),
             ("live segments", len(plan.segments)),
             ("streams", len(plan.streams)),
             ("babies not reaped", sum(len(s.babies) for s in plan.streams)),
@@ -120,10 +124,9 @@ def _lines(plan: "Rebuild", name_of: dict[str, str], version: int | None) -> Ite
     for dropped in plan.dropped:
         if dropped.reason.startswith(("foreign", "unreadable")):
             yield (f"skipped: {dropped.key}: {dropped.reason}")
-    for warning in plan.warnings:
-        yield (f"warning: {warning}")
+    yield from (f"warning: {warning}" for warning in (*plan.warnings, *names.warnings))
     for dataset_id, column in sorted(plan.deduplication_keys.items()):
-        yield (once_again(dataset_id, name_of[dataset_id], column))
+        yield (once_again(dataset_id, names.shown(dataset_id), column))
     yield (NOT_IN_THE_BUCKET)
     if version is None:
         yield ("Nothing was changed; --apply does it.")
@@ -132,12 +135,12 @@ def _lines(plan: "Rebuild", name_of: dict[str, str], version: int | None) -> Ite
         yield ("`segplane fsck --deep`, then `segplane deletion --release`.")
 
 
-def _as_json(plan: "Rebuild", name_of: dict[str, str], version: int | None) -> dict[str, object]:
+def _as_json(plan: "Rebuild", names: "RebuiltNames", version: int | None) -> dict[str, object]:
     from segplane.fsck.lost_deduplication_keys import once_again
 
     return {
         "version": version,
-        "datasets": [{"id": d, "name": name_of[d]} for d in plan.dataset_ids],
+        "datasets": [{"id": d, "name": names.shown(d)} for d in plan.dataset_ids],
         # Read only if it is printed.
         "segments": (
             {
@@ -157,13 +160,13 @@ def _as_json(plan: "Rebuild", name_of: dict[str, str], version: int | None) -> d
             for s in plan.streams
         ],
         "dropped": [{"object_key": entry.key, "reason": entry.reason} for entry in plan.dropped],
-        "warnings": list(plan.warnings),
+        "warnings": [*plan.warnings, *names.warnings],
         "deduplication_keys": [
             {
                 "dataset_id": dataset_id,
-                "name": name_of[dataset_id],
+                "name": names.shown(dataset_id),
                 "column": column,
-                "what_to_do": once_again(dataset_id, name_of[dataset_id], column),
+                "what_to_do": once_again(dataset_id, names.shown(dataset_id), column),
             }
             for dataset_id, column in sorted(plan.deduplication_keys.items())
         ],

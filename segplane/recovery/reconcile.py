@@ -6,7 +6,7 @@ to another one: the end of a stream whose exports are all acknowledged there is 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from segments.store.interface import ObjectStore
 from segments.store.open import store_names
 from segplane.recovery.gone_segments import Decision, GoneSegments, settle_gone
 from segplane.recovery.lost_segments import SegmentsOutcome, return_segments
+from segplane.recovery.returned_names import NamesOutcome, take_names
 from segplane.recovery.unknown_babies import UnknownBabies, UnknownTail
 from segplane.recovery.unknown_objects import find_streams
 
@@ -57,13 +58,14 @@ class ReconcileReport:
     """Outcome for every unknown stream, and for the unknown segments.
 
     `gone` are known segments whose objects are missing; `revoked` are the tokens that the restore
-    revoked again, at most REVOKED_MAX.
+    revoked again, at most REVOKED_MAX. `names` are those of what came back, and those that differ.
     """
 
     streams: tuple[StreamOutcome, ...]
     segments: SegmentsOutcome
     gone: tuple[GoneSegments, ...] = ()
     revoked: tuple[RevokedToken, ...] = ()
+    names: NamesOutcome = field(default_factory=NamesOutcome)
 
     @property
     def is_all_back(self) -> bool:
@@ -120,9 +122,8 @@ def run(
 ) -> ReconcileReport:
     """Bring back every stream and every segment that is needed and that the database does not know.
 
-    One transaction for each stream, and one for all segments. Then `decide` says of each dataset
-    whose segments have no objects any more whether they were deleted on purpose. Raises
-    ReconcileRefused, MetaError, StoreError.
+    One transaction for each stream, and one for all segments. Then `decide` says whether missing
+    objects were deleted on purpose. Raises ReconcileRefused, MetaError, StoreError.
     """
     transactions = Transactions(database)
     with unknown_streams.sole_run(database) as is_sole:
@@ -144,8 +145,8 @@ def run(
         segments = return_segments(
             transactions, store, babies.read, is_dry_run=is_dry_run, progress=progress
         )
-        for stream_id, tail in segments.streams.items():
-            outcomes[stream_id] = _outcome(stream_id, tail)
+        outcomes |= {s: _outcome(s, tail) for s, tail in segments.streams.items()}
+        names = take_names(transactions, store, is_dry_run=is_dry_run)
         missing = settle_gone(
             transactions,
             store,
@@ -155,10 +156,21 @@ def run(
             progress=progress,
         )
         revoked = transactions.read(lambda tx: gone_segments.revoked_again(tx, REVOKED_MAX))
-        report = ReconcileReport(tuple(outcomes.values()), segments, missing, tuple(revoked))
+        back = tuple(outcomes.values()), _with_names(segments, names)
+        report = ReconcileReport(*back, missing, tuple(revoked), names)
         if report.is_all_back and not is_dry_run:
             transactions.write(partial(_note_reconciled, restored_at=restored_at))
     return report
+
+
+def _with_names(segments: SegmentsOutcome, names: NamesOutcome) -> SegmentsOutcome:
+    """Name the datasets without deduplication keys as they are called by now."""
+    shown = {name.id: name.name for name in names.returned}
+    unclaimed = (
+        replace(dataset, dataset_name=shown.get(dataset.dataset_id, dataset.dataset_name))
+        for dataset in segments.unclaimed
+    )
+    return replace(segments, unclaimed=tuple(unclaimed))
 
 
 def _note_reconciled(tx: Transaction, *, restored_at: int | None) -> None:

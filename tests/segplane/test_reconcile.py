@@ -69,7 +69,7 @@ def test_streams_that_a_restored_database_does_not_know_come_back(
 
         done = command(meta_settings, empty_database_url)
         assert done.exit_code == 0, done.output
-        assert f"reconciled-{of_new_dataset.dataset_id}" in done.output
+        assert f"dataset {of_new_dataset.dataset_id} is called " in done.output
         again = command(meta_settings, empty_database_url, "--json")
         assert json.loads(again.stdout)["streams"] == []
         known.commit_again(1)

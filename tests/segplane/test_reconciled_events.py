@@ -68,7 +68,7 @@ def test_a_reconciliation_names_the_datasets_whose_events_came_back_without_iden
             "is_set": True,
         }
         assert not planned[new.dataset_id]["is_set"]
-        lost = once_again(new.dataset_id, f"reconciled-{new.dataset_id}", "order_id")
+        lost = once_again(new.dataset_id, _name(tools.meta, new.dataset_id), "order_id")
         lines = done.stdout.splitlines()
         assert lost in lines
         assert sum(line.endswith(f"claim-keys {name}`") for line in lines) == 1

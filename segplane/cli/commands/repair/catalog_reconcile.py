@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 ALL = "all"
 NEXT_STEP = """
-Nothing is left. Datasets, views, schemas, pins, settings and routing that were changed after the
-backup are not in the bucket: set them again. Wait until the nurseries have merged what came back
+Nothing is left. Views, schemas, pins, settings and routing that were changed after the backup are
+not in the bucket: set them again. Wait until the nurseries have merged what came back
 (`segplane streams list`), run `segplane fsck --deep`, then `segplane deletion --release`.
 """
 
@@ -137,14 +137,18 @@ def _lines(report: "ReconcileReport", *, is_dry_run: bool) -> Iterator[str]:
             ("segments held elsewhere", len(segments.garbage)),
             ("hidden or replaced later", len(segments.hidden)),
             ("new datasets", len(new)),
+            ("names that were changed later", len(report.names.different)),
             ("streams left", len(blocked)),
             ("segments left", len(segments.left)),
             ("segments without an object", sum(missing.segments for missing in report.gone)),
             ("tokens revoked again", len(report.revoked)),
         )
     )
-    for dataset_id in new:
-        yield (f"dataset {dataset_id} is called reconciled-{dataset_id}")
+    for name in report.names.returned:
+        lost = f": another one is called {name.noted_name}" if name.noted_name else ""
+        yield (f"{name.kind} {name.id} is called {name.name}{lost}")
+    for name in report.names.different:
+        yield (f"{name.kind} {name.id} is called {name.name}: it was {name.noted_name} later")
     for stream in blocked:
         yield (
             f"left: stream {stream.stream_id}, {stream.babies} babies,"

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0073"
-down_revision = "0072"
+revision = "0076"
+down_revision = "0075"
 
 # Entries from before have the number 0, so that names that change meanwhile are noted first. Those
 # that are gone by now have no object, and need none.

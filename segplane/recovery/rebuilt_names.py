@@ -111,8 +111,8 @@ def _name_groups(names: RebuiltNames, store: ObjectStore) -> None:
 def _given(names: RebuiltNames, text: str, claim: NotedName | None) -> RestoredName:
     """The name of the file, in a group of the bucket if it begins with its name."""
     parsed = parse(text)
-    group_id = names.group_ids.get(parsed.group or "") if parsed.own else None
-    name = text if group_id is None else parsed.own
+    group_id = names.group_ids.get(parsed.group or "") if parsed.base_name else None
+    name = text if group_id is None else parsed.base_name
     return RestoredName(name, claim.title if claim else "", group_id)
 
 

@@ -87,8 +87,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection(session: pytest.Session) -> None:
     """Divide the work of importing test modules among the workers.
 
-    What is made until the end of the collection stays, so nothing is looked at as garbage: that
-    took a sixth of its time.
+    Objects that are made until the end of the collection stay, so none is looked at as garbage:
+    that took a sixth of its time.
     """
     gc.disable()
     import_share(session.config)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import UUID
 
-from meta.store.recovery.rebuild import RestoredName
+from meta.store.recovery.name_numbers import RestoredName
 from segments import noted_names
 from segments.dataset_names import parse, reserved_for_groups
 from segments.keys import has_control_characters

@@ -54,14 +54,19 @@ FEATURES = [
     Feature(
         "exact bounds", r"has_exact_bounds|ExactBounds|LAST_BYTES", r"segments/facts/exact_bounds"
     ),
-    # Statements have a dataset's whole name from `shown_names`, and open no group for it. Five
-    # of the files write names to the bucket and read them from there.
+    # Statements have a dataset's whole name from `shown_names`, and open no group for it.
     Feature(
         "groups",
         r"\bgroup_id\b|group_visibility|\bDatasetName\b|\bwhole_name\b|\ball_groups\b"
         r"|\bgroup_named\b|\bdataset_names\n\.\nparse\b",
-        r"/groups\.py$|/shown_names|segments/dataset_names|iceberg/namespaces|http/datasets",
-        files_max=17,
+        r"/groups\.py$|/shown_names|segments/dataset_names|iceberg/namespaces|http/datasets"
+        # A name has its group, also in the bucket.
+        r"|segments/noted_names|/recovery/(name_numbers|rebuilt_names|returned_names)",
+    ),
+    Feature(
+        "names in the bucket",
+        r"\bname_numbers\b|\bnoted_names\b|\bNotedName\b|\bnoted_number\b",
+        r"/noted_names|/name_numbers|/name_notes|/rebuilt_names|/returned_names",
     ),
     # Loops that delete ask `held_datasets`, and know no lock.
     Feature(

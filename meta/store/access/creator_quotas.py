@@ -95,7 +95,7 @@ def check_datasets(tx: Transaction, dataset_id: UUID, default: int) -> None:
     if row is not None:
         raise QuotaExceeded(
             f"{row.creator!r} has created {row.most} datasets already, the most of this creator"
-            " (`segplane quotas list`, META_DATASETS_PER_CREATOR_MAX)",
+            " (`segplane access quotas`, META_DATASETS_PER_CREATOR_MAX)",
             limit=row.most,
         )
 

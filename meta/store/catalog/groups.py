@@ -115,6 +115,18 @@ def create(tx: Transaction, name: str, group_id: UUID | None = None) -> DatasetG
     return DatasetGroup(*row)
 
 
+def restore(
+    tx: Transaction, group_id: UUID, name: str, numbers: tuple[int, int | None], version: int
+) -> None:
+    """Write a group of a lost database, visible from a version on.
+
+    `numbers` are those of its name, and of the name that the bucket has.
+    """
+    values = {"id": group_id, "name": name, "name_number": numbers[0], "noted_number": numbers[1]}
+    tx.execute(insert(groups_table), values)
+    tx.execute(_SHOW, {"group_id": group_id, "from_version": version})
+
+
 def find(tx: Transaction, identifier: UUID | str) -> DatasetGroup | None:
     """The live group with this id or, as text, this name."""
     statement = _BY_ID if isinstance(identifier, UUID) else _BY_NAME

@@ -43,6 +43,22 @@ class KnownName:
     is_live: bool
 
 
+@dataclass(frozen=True, slots=True)
+class RestoredName:
+    """A name that came back, with its numbers; by default the bucket has none."""
+
+    name: str
+    title: str = ""
+    group_id: UUID | None = None
+    name_number: int = 1
+    noted_number: int | None = NONE
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a name of the default group."""
+        return self.group_id is None
+
+
 # The time from which an entry cannot come back.
 _GONE = {DATASET: "purged_at", GROUP: "deleted_at"}
 # Columns of a NotedName.

@@ -12,13 +12,13 @@ from uuid import UUID
 
 from sqlalchemy import insert, select, text
 
-from meta.store.catalog import dataset_counters, dataset_layouts
+from meta.store.catalog import dataset_counters, dataset_layouts, groups
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow
 from meta.store.damage import replays
 from meta.store.engine.pool import Transaction
 from meta.store.locks import resource_locks
 from meta.store.recovery import restored_streams
-from meta.store.recovery.name_numbers import NONE
+from meta.store.recovery.name_numbers import RestoredName
 from meta.store.recovery.restored_streams import (
     ROWS_AT_ONCE,
     insert_rows,
@@ -29,7 +29,6 @@ from meta.store.registration import quarantined_ranges
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
 from meta.store.tables.catalog import dataset_visibility, datasets
-from meta.store.tables.groups import group_visibility, groups
 from meta.store.tables.segments import registrations
 from meta.store.tables.server import audit_log
 from meta.store.versions.versions import Version
@@ -50,17 +49,6 @@ class RestoredSegment:
     created_at_nanos: int
     spans: tuple[tuple[UUID, int, int], ...]
     quarantined: Quarantined = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RestoredName:
-    """A name, with the numbers of `name_numbers`; by default the bucket has none."""
-
-    name: str
-    title: str = ""
-    group_id: UUID | None = None
-    name_number: int = 1
-    noted_number: int | None = NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +96,11 @@ def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
     # The version is drawn first here: concurrent writers wait until the rebuild has committed.
     version = Version(tx.execute(_JUMP).scalar_one())
     has_default = _check_empty(tx, catalog.names)
-    for group_id, group in catalog.groups.items():
-        values = {"id": group_id, "name": group.name, "name_number": group.name_number}
-        tx.execute(insert(groups), {**values, "noted_number": group.noted_number})
-        tx.execute(insert(group_visibility), {"group_id": group_id, "from_version": version})
+    for entry_id, group in catalog.groups.items():
+        numbers = (group.name_number, group.noted_number)
+        groups.restore(tx, entry_id, group.name, numbers, version)
     for dataset_id, name in sorted(catalog.names.items()):
-        is_default = (name.name, name.group_id) == (default_name, None) and not has_default
+        is_default = name.is_plain and name.name == default_name and not has_default
         insert_dataset(tx, dataset_id, name, version, is_default=is_default)
         layout = catalog.layouts.get(dataset_id, Layout())
         dataset_layouts.replace_sharding_fields(tx, dataset_id, layout.sharding_fields)
@@ -160,7 +147,7 @@ def _check_empty(tx: Transaction, names: Mapping[UUID, RestoredName]) -> bool:
         if is_there:
             raise DatabaseNotEmpty(f"the database holds {what}: a rebuild wants an empty one")
     has_default = False
-    restored_names = {name.name for name in names.values() if name.group_id is None}
+    restored_names = {name.name for name in names.values() if name.is_plain}
     for row in tx.execute(_TAKEN):
         has_default = has_default or row.is_default
         if row.id in names:

@@ -146,7 +146,7 @@ def test_metadata_is_deleted_after_the_grace_and_made_again(
 
     delete_table_metadata(tools)
 
-    # What the newest snapshot is made of stays; the documents and the older snapshot go. The list
+    # Objects of the newest snapshot stay; the documents and the older snapshot go. The list
     # names one manifest, or two if the first file's id, which is random, ends a manifest.
     newest = json.loads(fresh.document.json_text)["snapshots"][-1]["manifest-list"]
     kept = {newest, *(manifest["manifest_path"] for manifest in records(newest))}

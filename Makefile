@@ -103,7 +103,7 @@ test: $(READY) ## Unit, service, object-store and end-to-end tests on real parts
 	$(BIN)/python -m pytest -n 3 --dist loadscope $(addprefix --ignore=,$(LINTED)) -o faulthandler_timeout=620 -o faulthandler_exit_on_timeout=true
 
 # The two halves of `make test`: what reads datasets, and all else.
-READERS_TESTS := $(addprefix tests/segplane/,gateway kql query read)
+READERS_TESTS := tests/kql $(addprefix tests/segplane/,gateway query read)
 
 test-control: $(READY) ## The half of the tests that is about the control plane and the processes
 	$(BIN)/python -m pytest -n 3 --dist loadscope $(addprefix --ignore=,$(READERS_TESTS) $(LINTED))

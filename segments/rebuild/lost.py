@@ -31,8 +31,10 @@ Present = Mapping[str, Mapping[int, BabyFound]]
 
 @dataclass(frozen=True, slots=True)
 class LostChoice:
-    """Segments that come back, live ones that they replace, and the highest offset of each stream.
+    """Segments that come back, live ones that they replace, and the ends of streams.
 
+    `ends` is the highest offset of each stream whose records no live segment had: merges take
+    records of streams that have ended long since, which then have nothing to move.
     `gone` is the highest offset of each stream whose baby is missing. `held` are keys of segments
     whose records are all held elsewhere. With a reason nothing is chosen.
     """
@@ -84,7 +86,7 @@ def choose_lost(
     return LostChoice(
         chosen,
         frozenset(segment.key for segment in replaced),
-        _ends(chosen),
+        _new_ends(chosen, at),
         gaps,
         _held(
             others, [*kept, *chosen], Offsets([*live, *chosen], lowest, missing), present, merged
@@ -148,6 +150,15 @@ def _ends(segments: Iterable[SegmentFound]) -> dict[str, int]:
     ends: dict[str, int] = {}
     for span in _ranges(segments):
         ends[span.stream_id] = max(ends.get(span.stream_id, -1), span.end)
+    return ends
+
+
+def _new_ends(chosen: Iterable[SegmentFound], before: Offsets) -> dict[str, int]:
+    """The highest offset of each stream whose records live segments neither hold nor miss."""
+    ends: dict[str, int] = {}
+    for stream_id, offset in babies_of(_ranges(chosen)):
+        if not before.hold(stream_id, offset) and not before.miss(stream_id, offset):
+            ends[stream_id] = max(ends.get(stream_id, -1), offset)
     return ends
 
 

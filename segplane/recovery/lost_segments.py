@@ -138,7 +138,8 @@ def _plan(
     # Read before the segments: babies merged in between count as not merged, and are left.
     ids = sorted({span.stream_id for segment in lost for span in segment.footer.ranges})
     states = transactions.read(lambda tx: lost_segments.read_states(tx, ids))
-    merged = {s: state.merged.get(dataset_id, -1) for s, state in states.items()}
+    # A dataset without an entry merges nothing that was reaped.
+    merged = {s: state.merged.get(dataset_id, state.deleted) for s, state in states.items()}
     rows = transactions.read(lambda tx: lost_segments.live_keys(tx, dataset_id))
     if rows is None:
         remaining.update({segment.key: "its dataset is deleted" for segment in lost})

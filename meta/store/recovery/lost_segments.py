@@ -214,7 +214,10 @@ def _write_registrations(
     for segment in returned.segments:
         dataset_id = segment.new.dataset_id
         for stream_id in sorted({span[0] for span in segment.spans}):
-            start, end = offsets = _move(streams[stream_id], str(dataset_id))
+            stream = streams.get(stream_id)
+            if stream is None or str(dataset_id) not in stream.ends:
+                continue
+            start, end = offsets = _move(stream, str(dataset_id))
             if end <= start:
                 continue
             segment_id = ids[segment.new.object_key]

@@ -21,6 +21,9 @@ from segments.store.open import open_store
 from segplane.stack.preflight import claim_ports
 
 PROCESSES = ("meta", "collector", "nursery", "merge_worker", "janitor")
+SPARK_PROCESSES = ("nursery", "merge_worker")
+# Each is a child of the one before it.
+SPARK_PARTS = (("jvm", "/java "), ("daemon", "spark.daemon "), ("python", "spark.daemon "))
 COMMAND_SECS_MAX = 300.0
 STOP_SECS_MAX = 60.0
 
@@ -54,7 +57,11 @@ class World:
         return MetaClient(self.meta_address)
 
     def pids(self) -> dict[str, int]:
-        """The processes that run now, by name."""
+        """The processes that run now, by name.
+
+        Those of Spark stand behind the name of the process that started them: its JVM, the daemon
+        that forks Pythons, and one of these.
+        """
         dev = self._dev
         if dev is None or dev.poll() is not None:
             return {}
@@ -66,6 +73,13 @@ class World:
                     found[name] = pid
             if "postgres" in command.partition(" ")[0]:
                 found["postgres"] = pid
+        for name in SPARK_PROCESSES:
+            parent = found.get(name)
+            for part, program in SPARK_PARTS:
+                children = [] if parent is None else _children(parent)
+                parent = next((child for child in children if program in _command(child)), None)
+                if parent is not None:
+                    found[f"{name} {part}"] = parent
         return found
 
     def num_starts(self, name: str) -> int:

@@ -291,7 +291,8 @@ class Nursery:
         reaper.retire(self._client, info)
         timeout_nanos = int(self._settings.stream_timeout_secs * 1e9)
         silent_nanos = self._database_clock.now_nanos() - info.last_activity
-        if timeout_nanos and not info.is_stopped and silent_nanos > timeout_nanos:
+        may_end = timeout_nanos and not info.is_stopped and not info.awaits_reconcile
+        if may_end and silent_nanos > timeout_nanos:
             reaper.stop_dead(self._client, store, info, timeout_nanos)
 
 

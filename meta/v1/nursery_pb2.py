@@ -26,15 +26,15 @@ from meta.v1 import common_pb2 as meta_dot_v1_dot_common__pb2
 from meta.v1 import ingest_token_pb2 as meta_dot_v1_dot_ingest__token__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15meta/v1/nursery.proto\x12\x07meta.v1\x1a\x14meta/v1/common.proto\x1a\x1ameta/v1/ingest_token.proto\"\xe6\x01\n\x17GetIngestStreamsRequest\x12\x11\n\tsince_seq\x18\x64 \x01(\x03\x12\x13\n\x0bshard_index\x18\x65 \x01(\r\x12\x13\n\x0bshard_count\x18\x66 \x01(\r\x12\r\n\x05paged\x18g \x01(\x08\x12\x13\n\x0bpage_cursor\x18h \x01(\t\x12\x19\n\x11\x63\x61talog_since_seq\x18i \x01(\x03\x12\x1b\n\x13waiting_dataset_ids\x18j \x03(\t\x12\x15\n\rshard_indexes\x18k \x03(\r\x12\x1b\n\x13omit_merged_entries\x18l \x01(\x08\"a\n\x10OffsetCheckpoint\x12\x16\n\x0esegment_offset\x18\x01 \x01(\x03\x12\x15\n\rstream_offset\x18\x02 \x01(\x03\x12\x1e\n\x16ingest_timestamp_nanos\x18\x03 \x01(\x03\"\xde\x02\n\x17IngestStreamDatasetInfo\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12\x15\n\rmerged_offset\x18\x02 \x01(\x03\x12 \n\x18merged_ingest_time_nanos\x18\x03 \x01(\x03\x12\x16\n\x0e\x64\x65leted_offset\x18\x04 \x01(\x03\x12!\n\x19\x64\x65leted_ingest_time_nanos\x18\x05 \x01(\x03\x12\x18\n\x10\x63reated_at_nanos\x18\x06 \x01(\x03\x12@\n\x1c\x63loud_merged_segments_prefix\x18\x07 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12\x35\n\x12offset_checkpoints\x18\x08 \x03(\x0b\x32\x19.meta.v1.OffsetCheckpoint\x12\x18\n\x0b\x62\x61se_offset\x18\x64 \x01(\x03H\x00\x88\x01\x01\x42\x0e\n\x0c_base_offset\"\xf7\x03\n\x10IngestStreamInfo\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x37\n\x13\x63loud_stream_prefix\x18\x02 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12\x1d\n\x10stopped_at_nanos\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x1b\n\x0estopped_offset\x18\x04 \x01(\x03H\x01\x88\x01\x01\x12\x32\n\x08\x64\x61tasets\x18\x05 \x03(\x0b\x32 .meta.v1.IngestStreamDatasetInfo\x12\x18\n\x10\x63ommitted_offset\x18\x64 \x01(\x03\x12\x16\n\x0e\x64\x65leted_offset\x18\x65 \x01(\x03\x12\x31\n\x0funmerged_babies\x18\x66 \x03(\x0b\x32\x18.meta.v1.BabySegmentInfo\x12\x1b\n\x13last_activity_nanos\x18g \x01(\x03\x12\x14\n\x0c\x63ollector_id\x18h \x01(\t\x12\x17\n\x0freapable_offset\x18i \x01(\x03\x12\x11\n\tprincipal\x18j \x01(\t\x12\x1e\n\x16merged_entries_omitted\x18k \x01(\x08\x12\x1b\n\x13\x66oreign_dataset_ids\x18l \x03(\tB\x13\n\x11_stopped_at_nanosB\x11\n\x0f_stopped_offset\"z\n\x16IngestTokenRoutingInfo\x12\x10\n\x08token_id\x18\x01 \x01(\t\x12\x19\n\x11traces_dataset_id\x18\x02 \x01(\t\x12\x17\n\x0flogs_dataset_id\x18\x03 \x01(\t\x12\x1a\n\x12metrics_dataset_id\x18\x04 \x01(\t\"\x9d\x03\n\x18GetIngestStreamsResponse\x12*\n\x07streams\x18\x01 \x03(\x0b\x32\x19.meta.v1.IngestStreamInfo\x12&\n\x08\x64\x61tasets\x18\x02 \x03(\x0b\x32\x14.meta.v1.DatasetInfo\x12\x14\n\x0cresponse_seq\x18\x03 \x01(\x03\x12\x36\n\rtoken_routing\x18\x04 \x03(\x0b\x32\x1f.meta.v1.IngestTokenRoutingInfo\x12\x1a\n\x12removed_stream_ids\x18\x64 \x03(\t\x12\x32\n\x0fremoved_entries\x18\x65 \x03(\x0b\x32\x19.meta.v1.StreamDatasetRef\x12/\n\x0frouting_history\x18\x66 \x03(\x0b\x32\x16.meta.v1.RoutingPeriod\x12\x1b\n\x13\x64\x61tabase_time_nanos\x18g \x01(\x03\x12\x18\n\x10next_page_cursor\x18h \x01(\t\x12\'\n\x0bmerge_debts\x18i \x03(\x0b\x32\x12.meta.v1.MergeDebt\"@\n\tMergeDebt\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12\x10\n\x08segments\x18\x02 \x01(\x03\x12\r\n\x05\x62ound\x18\x03 \x01(\x03\"\x82\x01\n\x18MarkStreamStoppedRequest\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x18\n\x10stopped_at_nanos\x18\x02 \x01(\x03\x12\x14\n\x0c\x66inal_offset\x18\x03 \x01(\x03\x12#\n\x06reason\x18\x04 \x01(\x0e\x32\x13.meta.v1.StopReason\"\x1b\n\x19MarkStreamStoppedResponse\"\x8c\x01\n\x10StreamOffsetInfo\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x12\n\ndataset_id\x18\x02 \x01(\t\x12\x19\n\x11new_merged_offset\x18\x03 \x01(\x03\x12\x19\n\x11ingest_time_nanos\x18\x04 \x01(\x03\x12\x1b\n\x13start_merged_offset\x18\x05 \x01(\x03\"\xa9\x02\n\x1cRegisterMergedSegmentRequest\x12\'\n\x07segment\x18\x01 \x01(\x0b\x32\x16.meta.v1.CreateSegment\x12\x31\n\x0estream_offsets\x18\x02 \x03(\x0b\x32\x19.meta.v1.StreamOffsetInfo\x12-\n\rmore_segments\x18\x64 \x03(\x0b\x32\x16.meta.v1.CreateSegment\x12\x14\n\x0comit_streams\x18\x65 \x01(\x08\x12\x30\n\x0bquarantined\x18\x66 \x03(\x0b\x32\x1b.meta.v1.QuarantinedRecords\x12\x36\n\x12\x64\x65\x64uplication_keys\x18g \x01(\x0b\x32\x1a.meta.v1.DeduplicationKeys\"~\n\x11\x44\x65\x64uplicationKeys\x12\x0c\n\x04rule\x18\x01 \x01(\x03\x12\x1e\n\x04\x64\x61ys\x18\x02 \x03(\x0b\x32\x10.meta.v1.DayKeys\x12\x12\n\nduplicates\x18\x03 \x01(\x03\x12\x11\n\tstaged_id\x18\x04 \x01(\t\x12\x14\n\x0cstaged_parts\x18\x05 \x01(\x05\"&\n\x07\x44\x61yKeys\x12\x0b\n\x03\x64\x61y\x18\x01 \x01(\x05\x12\x0e\n\x06hashes\x18\x02 \x01(\x0c\"8\n\x12QuarantinedRecords\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x0f\n\x07verdict\x18\x02 \x01(\t\"z\n\x1dRegisterMergedSegmentResponse\x12\x17\n\x0fsegment_version\x18\x01 \x01(\x03\x12*\n\x07streams\x18\x02 \x03(\x0b\x32\x19.meta.v1.IngestStreamInfo\x12\x14\n\x0cresponse_seq\x18\x03 \x01(\x03\"p\n\x1aUpdateDeletedOffsetRequest\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x16\n\x0e\x64\x65leted_offset\x18\x03 \x01(\x03\x12!\n\x19\x64\x65leted_ingest_time_nanos\x18\x04 \x01(\x03J\x04\x08\x02\x10\x03\"\x1d\n\x1bUpdateDeletedOffsetResponse\"x\n DeleteIngestStreamDatasetRequest\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x12\n\ndataset_id\x18\x02 \x01(\t\x12\x16\n\x0e\x63urrent_offset\x18\x03 \x01(\x03\x12\x15\n\rmerged_offset\x18\x04 \x01(\x03\"#\n!DeleteIngestStreamDatasetResponse\"9\n\x10StreamDatasetRef\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x12\n\ndataset_id\x18\x02 \x01(\t\"\xa3\x01\n\x0f\x42\x61\x62ySegmentInfo\x12\x0e\n\x06offset\x18\x01 \x01(\x03\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12\x13\n\x0bnum_records\x18\x03 \x01(\x03\x12&\n\ntime_range\x18\x04 \x01(\x0b\x32\x12.meta.v1.TimeRange\x12\x1a\n\x12\x63ommitted_at_nanos\x18\x05 \x01(\x03\x12\x13\n\x0b\x64\x61taset_ids\x18\x06 \x03(\t\"w\n\rRoutingPeriod\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x10\n\x08token_id\x18\x02 \x01(\t\x12\x13\n\x0b\x66rom_offset\x18\x03 \x01(\x03\x12,\n\x07routing\x18\x04 \x01(\x0b\x32\x1b.meta.v1.IngestTokenRouting*Z\n\nStopReason\x12\x1b\n\x17STOP_REASON_UNSPECIFIED\x10\x00\x12\x16\n\x12STOP_REASON_CLIENT\x10\x01\x12\x17\n\x13STOP_REASON_TIMEOUT\x10\x02\x32\x8d\x04\n\x0eNurseryService\x12\x61\n\x1aGetIngestStreamsForNursery\x12 .meta.v1.GetIngestStreamsRequest\x1a!.meta.v1.GetIngestStreamsResponse\x12Z\n\x11MarkStreamStopped\x12!.meta.v1.MarkStreamStoppedRequest\x1a\".meta.v1.MarkStreamStoppedResponse\x12\x66\n\x15RegisterMergedSegment\x12%.meta.v1.RegisterMergedSegmentRequest\x1a&.meta.v1.RegisterMergedSegmentResponse\x12`\n\x13UpdateDeletedOffset\x12#.meta.v1.UpdateDeletedOffsetRequest\x1a$.meta.v1.UpdateDeletedOffsetResponse\x12r\n\x19\x44\x65leteIngestStreamDataset\x12).meta.v1.DeleteIngestStreamDatasetRequest\x1a*.meta.v1.DeleteIngestStreamDatasetResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15meta/v1/nursery.proto\x12\x07meta.v1\x1a\x14meta/v1/common.proto\x1a\x1ameta/v1/ingest_token.proto\"\xe6\x01\n\x17GetIngestStreamsRequest\x12\x11\n\tsince_seq\x18\x64 \x01(\x03\x12\x13\n\x0bshard_index\x18\x65 \x01(\r\x12\x13\n\x0bshard_count\x18\x66 \x01(\r\x12\r\n\x05paged\x18g \x01(\x08\x12\x13\n\x0bpage_cursor\x18h \x01(\t\x12\x19\n\x11\x63\x61talog_since_seq\x18i \x01(\x03\x12\x1b\n\x13waiting_dataset_ids\x18j \x03(\t\x12\x15\n\rshard_indexes\x18k \x03(\r\x12\x1b\n\x13omit_merged_entries\x18l \x01(\x08\"a\n\x10OffsetCheckpoint\x12\x16\n\x0esegment_offset\x18\x01 \x01(\x03\x12\x15\n\rstream_offset\x18\x02 \x01(\x03\x12\x1e\n\x16ingest_timestamp_nanos\x18\x03 \x01(\x03\"\xde\x02\n\x17IngestStreamDatasetInfo\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12\x15\n\rmerged_offset\x18\x02 \x01(\x03\x12 \n\x18merged_ingest_time_nanos\x18\x03 \x01(\x03\x12\x16\n\x0e\x64\x65leted_offset\x18\x04 \x01(\x03\x12!\n\x19\x64\x65leted_ingest_time_nanos\x18\x05 \x01(\x03\x12\x18\n\x10\x63reated_at_nanos\x18\x06 \x01(\x03\x12@\n\x1c\x63loud_merged_segments_prefix\x18\x07 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12\x35\n\x12offset_checkpoints\x18\x08 \x03(\x0b\x32\x19.meta.v1.OffsetCheckpoint\x12\x18\n\x0b\x62\x61se_offset\x18\x64 \x01(\x03H\x00\x88\x01\x01\x42\x0e\n\x0c_base_offset\"\x91\x04\n\x10IngestStreamInfo\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x37\n\x13\x63loud_stream_prefix\x18\x02 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12\x1d\n\x10stopped_at_nanos\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x1b\n\x0estopped_offset\x18\x04 \x01(\x03H\x01\x88\x01\x01\x12\x32\n\x08\x64\x61tasets\x18\x05 \x03(\x0b\x32 .meta.v1.IngestStreamDatasetInfo\x12\x18\n\x10\x63ommitted_offset\x18\x64 \x01(\x03\x12\x16\n\x0e\x64\x65leted_offset\x18\x65 \x01(\x03\x12\x31\n\x0funmerged_babies\x18\x66 \x03(\x0b\x32\x18.meta.v1.BabySegmentInfo\x12\x1b\n\x13last_activity_nanos\x18g \x01(\x03\x12\x14\n\x0c\x63ollector_id\x18h \x01(\t\x12\x17\n\x0freapable_offset\x18i \x01(\x03\x12\x11\n\tprincipal\x18j \x01(\t\x12\x1e\n\x16merged_entries_omitted\x18k \x01(\x08\x12\x1b\n\x13\x66oreign_dataset_ids\x18l \x03(\t\x12\x18\n\x10\x61waits_reconcile\x18m \x01(\x08\x42\x13\n\x11_stopped_at_nanosB\x11\n\x0f_stopped_offset\"z\n\x16IngestTokenRoutingInfo\x12\x10\n\x08token_id\x18\x01 \x01(\t\x12\x19\n\x11traces_dataset_id\x18\x02 \x01(\t\x12\x17\n\x0flogs_dataset_id\x18\x03 \x01(\t\x12\x1a\n\x12metrics_dataset_id\x18\x04 \x01(\t\"\x9d\x03\n\x18GetIngestStreamsResponse\x12*\n\x07streams\x18\x01 \x03(\x0b\x32\x19.meta.v1.IngestStreamInfo\x12&\n\x08\x64\x61tasets\x18\x02 \x03(\x0b\x32\x14.meta.v1.DatasetInfo\x12\x14\n\x0cresponse_seq\x18\x03 \x01(\x03\x12\x36\n\rtoken_routing\x18\x04 \x03(\x0b\x32\x1f.meta.v1.IngestTokenRoutingInfo\x12\x1a\n\x12removed_stream_ids\x18\x64 \x03(\t\x12\x32\n\x0fremoved_entries\x18\x65 \x03(\x0b\x32\x19.meta.v1.StreamDatasetRef\x12/\n\x0frouting_history\x18\x66 \x03(\x0b\x32\x16.meta.v1.RoutingPeriod\x12\x1b\n\x13\x64\x61tabase_time_nanos\x18g \x01(\x03\x12\x18\n\x10next_page_cursor\x18h \x01(\t\x12\'\n\x0bmerge_debts\x18i \x03(\x0b\x32\x12.meta.v1.MergeDebt\"@\n\tMergeDebt\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12\x10\n\x08segments\x18\x02 \x01(\x03\x12\r\n\x05\x62ound\x18\x03 \x01(\x03\"\x82\x01\n\x18MarkStreamStoppedRequest\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x18\n\x10stopped_at_nanos\x18\x02 \x01(\x03\x12\x14\n\x0c\x66inal_offset\x18\x03 \x01(\x03\x12#\n\x06reason\x18\x04 \x01(\x0e\x32\x13.meta.v1.StopReason\"\x1b\n\x19MarkStreamStoppedResponse\"\x8c\x01\n\x10StreamOffsetInfo\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x12\n\ndataset_id\x18\x02 \x01(\t\x12\x19\n\x11new_merged_offset\x18\x03 \x01(\x03\x12\x19\n\x11ingest_time_nanos\x18\x04 \x01(\x03\x12\x1b\n\x13start_merged_offset\x18\x05 \x01(\x03\"\xa9\x02\n\x1cRegisterMergedSegmentRequest\x12\'\n\x07segment\x18\x01 \x01(\x0b\x32\x16.meta.v1.CreateSegment\x12\x31\n\x0estream_offsets\x18\x02 \x03(\x0b\x32\x19.meta.v1.StreamOffsetInfo\x12-\n\rmore_segments\x18\x64 \x03(\x0b\x32\x16.meta.v1.CreateSegment\x12\x14\n\x0comit_streams\x18\x65 \x01(\x08\x12\x30\n\x0bquarantined\x18\x66 \x03(\x0b\x32\x1b.meta.v1.QuarantinedRecords\x12\x36\n\x12\x64\x65\x64uplication_keys\x18g \x01(\x0b\x32\x1a.meta.v1.DeduplicationKeys\"~\n\x11\x44\x65\x64uplicationKeys\x12\x0c\n\x04rule\x18\x01 \x01(\x03\x12\x1e\n\x04\x64\x61ys\x18\x02 \x03(\x0b\x32\x10.meta.v1.DayKeys\x12\x12\n\nduplicates\x18\x03 \x01(\x03\x12\x11\n\tstaged_id\x18\x04 \x01(\t\x12\x14\n\x0cstaged_parts\x18\x05 \x01(\x05\"&\n\x07\x44\x61yKeys\x12\x0b\n\x03\x64\x61y\x18\x01 \x01(\x05\x12\x0e\n\x06hashes\x18\x02 \x01(\x0c\"8\n\x12QuarantinedRecords\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x0f\n\x07verdict\x18\x02 \x01(\t\"z\n\x1dRegisterMergedSegmentResponse\x12\x17\n\x0fsegment_version\x18\x01 \x01(\x03\x12*\n\x07streams\x18\x02 \x03(\x0b\x32\x19.meta.v1.IngestStreamInfo\x12\x14\n\x0cresponse_seq\x18\x03 \x01(\x03\"p\n\x1aUpdateDeletedOffsetRequest\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x16\n\x0e\x64\x65leted_offset\x18\x03 \x01(\x03\x12!\n\x19\x64\x65leted_ingest_time_nanos\x18\x04 \x01(\x03J\x04\x08\x02\x10\x03\"\x1d\n\x1bUpdateDeletedOffsetResponse\"x\n DeleteIngestStreamDatasetRequest\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x12\n\ndataset_id\x18\x02 \x01(\t\x12\x16\n\x0e\x63urrent_offset\x18\x03 \x01(\x03\x12\x15\n\rmerged_offset\x18\x04 \x01(\x03\"#\n!DeleteIngestStreamDatasetResponse\"9\n\x10StreamDatasetRef\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x12\n\ndataset_id\x18\x02 \x01(\t\"\xa3\x01\n\x0f\x42\x61\x62ySegmentInfo\x12\x0e\n\x06offset\x18\x01 \x01(\x03\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12\x13\n\x0bnum_records\x18\x03 \x01(\x03\x12&\n\ntime_range\x18\x04 \x01(\x0b\x32\x12.meta.v1.TimeRange\x12\x1a\n\x12\x63ommitted_at_nanos\x18\x05 \x01(\x03\x12\x13\n\x0b\x64\x61taset_ids\x18\x06 \x03(\t\"w\n\rRoutingPeriod\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x10\n\x08token_id\x18\x02 \x01(\t\x12\x13\n\x0b\x66rom_offset\x18\x03 \x01(\x03\x12,\n\x07routing\x18\x04 \x01(\x0b\x32\x1b.meta.v1.IngestTokenRouting*Z\n\nStopReason\x12\x1b\n\x17STOP_REASON_UNSPECIFIED\x10\x00\x12\x16\n\x12STOP_REASON_CLIENT\x10\x01\x12\x17\n\x13STOP_REASON_TIMEOUT\x10\x02\x32\x8d\x04\n\x0eNurseryService\x12\x61\n\x1aGetIngestStreamsForNursery\x12 .meta.v1.GetIngestStreamsRequest\x1a!.meta.v1.GetIngestStreamsResponse\x12Z\n\x11MarkStreamStopped\x12!.meta.v1.MarkStreamStoppedRequest\x1a\".meta.v1.MarkStreamStoppedResponse\x12\x66\n\x15RegisterMergedSegment\x12%.meta.v1.RegisterMergedSegmentRequest\x1a&.meta.v1.RegisterMergedSegmentResponse\x12`\n\x13UpdateDeletedOffset\x12#.meta.v1.UpdateDeletedOffsetRequest\x1a$.meta.v1.UpdateDeletedOffsetResponse\x12r\n\x19\x44\x65leteIngestStreamDataset\x12).meta.v1.DeleteIngestStreamDatasetRequest\x1a*.meta.v1.DeleteIngestStreamDatasetResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'meta.v1.nursery_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_STOPREASON']._serialized_start=3486
-  _globals['_STOPREASON']._serialized_end=3576
+  _globals['_STOPREASON']._serialized_start=3512
+  _globals['_STOPREASON']._serialized_end=3602
   _globals['_GETINGESTSTREAMSREQUEST']._serialized_start=85
   _globals['_GETINGESTSTREAMSREQUEST']._serialized_end=315
   _globals['_OFFSETCHECKPOINT']._serialized_start=317
@@ -42,43 +42,43 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_INGESTSTREAMDATASETINFO']._serialized_start=417
   _globals['_INGESTSTREAMDATASETINFO']._serialized_end=767
   _globals['_INGESTSTREAMINFO']._serialized_start=770
-  _globals['_INGESTSTREAMINFO']._serialized_end=1273
-  _globals['_INGESTTOKENROUTINGINFO']._serialized_start=1275
-  _globals['_INGESTTOKENROUTINGINFO']._serialized_end=1397
-  _globals['_GETINGESTSTREAMSRESPONSE']._serialized_start=1400
-  _globals['_GETINGESTSTREAMSRESPONSE']._serialized_end=1813
-  _globals['_MERGEDEBT']._serialized_start=1815
-  _globals['_MERGEDEBT']._serialized_end=1879
-  _globals['_MARKSTREAMSTOPPEDREQUEST']._serialized_start=1882
-  _globals['_MARKSTREAMSTOPPEDREQUEST']._serialized_end=2012
-  _globals['_MARKSTREAMSTOPPEDRESPONSE']._serialized_start=2014
-  _globals['_MARKSTREAMSTOPPEDRESPONSE']._serialized_end=2041
-  _globals['_STREAMOFFSETINFO']._serialized_start=2044
-  _globals['_STREAMOFFSETINFO']._serialized_end=2184
-  _globals['_REGISTERMERGEDSEGMENTREQUEST']._serialized_start=2187
-  _globals['_REGISTERMERGEDSEGMENTREQUEST']._serialized_end=2484
-  _globals['_DEDUPLICATIONKEYS']._serialized_start=2486
-  _globals['_DEDUPLICATIONKEYS']._serialized_end=2612
-  _globals['_DAYKEYS']._serialized_start=2614
-  _globals['_DAYKEYS']._serialized_end=2652
-  _globals['_QUARANTINEDRECORDS']._serialized_start=2654
-  _globals['_QUARANTINEDRECORDS']._serialized_end=2710
-  _globals['_REGISTERMERGEDSEGMENTRESPONSE']._serialized_start=2712
-  _globals['_REGISTERMERGEDSEGMENTRESPONSE']._serialized_end=2834
-  _globals['_UPDATEDELETEDOFFSETREQUEST']._serialized_start=2836
-  _globals['_UPDATEDELETEDOFFSETREQUEST']._serialized_end=2948
-  _globals['_UPDATEDELETEDOFFSETRESPONSE']._serialized_start=2950
-  _globals['_UPDATEDELETEDOFFSETRESPONSE']._serialized_end=2979
-  _globals['_DELETEINGESTSTREAMDATASETREQUEST']._serialized_start=2981
-  _globals['_DELETEINGESTSTREAMDATASETREQUEST']._serialized_end=3101
-  _globals['_DELETEINGESTSTREAMDATASETRESPONSE']._serialized_start=3103
-  _globals['_DELETEINGESTSTREAMDATASETRESPONSE']._serialized_end=3138
-  _globals['_STREAMDATASETREF']._serialized_start=3140
-  _globals['_STREAMDATASETREF']._serialized_end=3197
-  _globals['_BABYSEGMENTINFO']._serialized_start=3200
-  _globals['_BABYSEGMENTINFO']._serialized_end=3363
-  _globals['_ROUTINGPERIOD']._serialized_start=3365
-  _globals['_ROUTINGPERIOD']._serialized_end=3484
-  _globals['_NURSERYSERVICE']._serialized_start=3579
-  _globals['_NURSERYSERVICE']._serialized_end=4104
+  _globals['_INGESTSTREAMINFO']._serialized_end=1299
+  _globals['_INGESTTOKENROUTINGINFO']._serialized_start=1301
+  _globals['_INGESTTOKENROUTINGINFO']._serialized_end=1423
+  _globals['_GETINGESTSTREAMSRESPONSE']._serialized_start=1426
+  _globals['_GETINGESTSTREAMSRESPONSE']._serialized_end=1839
+  _globals['_MERGEDEBT']._serialized_start=1841
+  _globals['_MERGEDEBT']._serialized_end=1905
+  _globals['_MARKSTREAMSTOPPEDREQUEST']._serialized_start=1908
+  _globals['_MARKSTREAMSTOPPEDREQUEST']._serialized_end=2038
+  _globals['_MARKSTREAMSTOPPEDRESPONSE']._serialized_start=2040
+  _globals['_MARKSTREAMSTOPPEDRESPONSE']._serialized_end=2067
+  _globals['_STREAMOFFSETINFO']._serialized_start=2070
+  _globals['_STREAMOFFSETINFO']._serialized_end=2210
+  _globals['_REGISTERMERGEDSEGMENTREQUEST']._serialized_start=2213
+  _globals['_REGISTERMERGEDSEGMENTREQUEST']._serialized_end=2510
+  _globals['_DEDUPLICATIONKEYS']._serialized_start=2512
+  _globals['_DEDUPLICATIONKEYS']._serialized_end=2638
+  _globals['_DAYKEYS']._serialized_start=2640
+  _globals['_DAYKEYS']._serialized_end=2678
+  _globals['_QUARANTINEDRECORDS']._serialized_start=2680
+  _globals['_QUARANTINEDRECORDS']._serialized_end=2736
+  _globals['_REGISTERMERGEDSEGMENTRESPONSE']._serialized_start=2738
+  _globals['_REGISTERMERGEDSEGMENTRESPONSE']._serialized_end=2860
+  _globals['_UPDATEDELETEDOFFSETREQUEST']._serialized_start=2862
+  _globals['_UPDATEDELETEDOFFSETREQUEST']._serialized_end=2974
+  _globals['_UPDATEDELETEDOFFSETRESPONSE']._serialized_start=2976
+  _globals['_UPDATEDELETEDOFFSETRESPONSE']._serialized_end=3005
+  _globals['_DELETEINGESTSTREAMDATASETREQUEST']._serialized_start=3007
+  _globals['_DELETEINGESTSTREAMDATASETREQUEST']._serialized_end=3127
+  _globals['_DELETEINGESTSTREAMDATASETRESPONSE']._serialized_start=3129
+  _globals['_DELETEINGESTSTREAMDATASETRESPONSE']._serialized_end=3164
+  _globals['_STREAMDATASETREF']._serialized_start=3166
+  _globals['_STREAMDATASETREF']._serialized_end=3223
+  _globals['_BABYSEGMENTINFO']._serialized_start=3226
+  _globals['_BABYSEGMENTINFO']._serialized_end=3389
+  _globals['_ROUTINGPERIOD']._serialized_start=3391
+  _globals['_ROUTINGPERIOD']._serialized_end=3510
+  _globals['_NURSERYSERVICE']._serialized_start=3605
+  _globals['_NURSERYSERVICE']._serialized_end=4130
 # @@protoc_insertion_point(module_scope)

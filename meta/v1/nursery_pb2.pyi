@@ -244,6 +244,7 @@ class IngestStreamInfo(_message.Message):
     PRINCIPAL_FIELD_NUMBER: _builtins.int
     MERGED_ENTRIES_OMITTED_FIELD_NUMBER: _builtins.int
     FOREIGN_DATASET_IDS_FIELD_NUMBER: _builtins.int
+    AWAITS_RECONCILE_FIELD_NUMBER: _builtins.int
     stream_id: _builtins.str
     """Stream id."""
     stopped_at_nanos: _builtins.int
@@ -272,6 +273,11 @@ class IngestStreamInfo(_message.Message):
     """With omit_merged_entries: the stream has entries, and those that are not in `datasets` have
     merged up to committed_offset, or have yet to pass a baby segment with a stamp that is among
     foreign_dataset_ids.
+    """
+    awaits_reconcile: _builtins.bool
+    """It was active when the database went back to an older state. Only its collector commits to it,
+    and nothing ends it until `segplane catalog reconcile` has: babies behind its offsets may be
+    gone.
     """
     @_builtins.property
     def cloud_stream_prefix(self) -> _common_pb2.CloudObjectPrefix:
@@ -309,10 +315,11 @@ class IngestStreamInfo(_message.Message):
         principal: _builtins.str = ...,
         merged_entries_omitted: _builtins.bool = ...,
         foreign_dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
+        awaits_reconcile: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "cloud_stream_prefix", b"cloud_stream_prefix", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "cloud_stream_prefix", b"cloud_stream_prefix", "collector_id", b"collector_id", "committed_offset", b"committed_offset", "datasets", b"datasets", "deleted_offset", b"deleted_offset", "foreign_dataset_ids", b"foreign_dataset_ids", "last_activity_nanos", b"last_activity_nanos", "merged_entries_omitted", b"merged_entries_omitted", "principal", b"principal", "reapable_offset", b"reapable_offset", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset", "stream_id", b"stream_id", "unmerged_babies", b"unmerged_babies"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "awaits_reconcile", b"awaits_reconcile", "cloud_stream_prefix", b"cloud_stream_prefix", "collector_id", b"collector_id", "committed_offset", b"committed_offset", "datasets", b"datasets", "deleted_offset", b"deleted_offset", "foreign_dataset_ids", b"foreign_dataset_ids", "last_activity_nanos", b"last_activity_nanos", "merged_entries_omitted", b"merged_entries_omitted", "principal", b"principal", "reapable_offset", b"reapable_offset", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset", "stream_id", b"stream_id", "unmerged_babies", b"unmerged_babies"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__stopped_at_nanos: _TypeAlias = _typing.Literal["stopped_at_nanos"]  # noqa: Y015
     _WhichOneofArgType__stopped_at_nanos: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos"]  # noqa: Y015

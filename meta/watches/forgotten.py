@@ -1,4 +1,4 @@
-"""Changes that a restored database has forgotten: revocations, locks and their ends."""
+"""Things that a restored database has forgotten: revocations, locks and their ends, offsets."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from meta.store.access import audit
 from meta.store.engine.pool import Transaction
 from meta.store.locks import lock_notes, resource_locks
 from meta.store.locks.resource_locks import ResourceLock
+from meta.store.streams import detached_streams
 from meta.store.versions.witness import Verdict
 from meta.watches import revocations
 from meta.watches.witness_log import WitnessLog
@@ -52,6 +53,8 @@ def repeat(
     if locked or ended:
         log.warning("locks_changed_after_restore", locked_again=locked, ended_again=ended)
     if verdict.is_restored:
+        detached = detached_streams.detach_all(tx)
+        log.warning("streams_detached_after_restore", streams=detached)
         detail = (
             f"{verdict.reason}; revoked again: {again}, because of the setting: {everything};"
             f" locked again: {locked}, ended again: {ended}"

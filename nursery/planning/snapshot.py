@@ -23,6 +23,8 @@ class StreamInfo:
     last_activity: int
     # False if no dataset of its babies is known: they go to the quarantine.
     has_entries: bool = True
+    # After a restore of the database: nothing but a reconciliation ends it.
+    awaits_reconcile: bool = False
 
     @property
     def stream_id(self) -> str:
@@ -135,4 +137,5 @@ def _stream(
         stopped_offset=info.stopped_offset if is_stopped else None,
         last_activity=info.last_activity_nanos,
         has_entries=bool(info.datasets) or info.merged_entries_omitted,
+        awaits_reconcile=info.awaits_reconcile,
     )

@@ -5,7 +5,7 @@ nurseries merge their babies. A collector whose stream was unknown wrote its una
 to another one: the end of a stream whose exports are all acknowledged there is skipped.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import UUID
@@ -22,6 +22,8 @@ from meta.watches.witness_log import WitnessLog
 from segments.inventory.streams import EndedStream, StreamEntry
 from segments.store.interface import ObjectStore
 from segments.store.open import store_names
+from segplane.recovery import detached_streams
+from segplane.recovery.detached_streams import EndedTail
 from segplane.recovery.gone_segments import Decision, GoneSegments, settle_gone
 from segplane.recovery.lost_segments import SegmentsOutcome, return_segments
 from segplane.recovery.returned_names import NamesOutcome, take_names
@@ -40,8 +42,9 @@ class ReconcileRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StreamOutcome:
-    """Outcome for one unknown stream; `reason` says why it was left, "" = it came back.
+    """Outcome for one stream that came back, ended; `reason` says why it was left, "" = it is back.
 
+    The database knows a stream that it had active, and whose collector has begun another one since.
     `repeated` are babies at its end whose exports are all acknowledged in other streams.
     """
 
@@ -51,11 +54,12 @@ class StreamOutcome:
     repeated: int = 0
     new_dataset_ids: tuple[str, ...] = ()
     reason: str = ""
+    is_known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ReconcileReport:
-    """Outcome for every unknown stream, and for the unknown segments.
+    """Outcome for every stream that is ended, and for the unknown segments.
 
     `gone` are known segments whose objects are missing; `revoked` are the tokens that the restore
     revoked again, at most REVOKED_MAX. `names` are those of what came back, and those that differ.
@@ -136,16 +140,14 @@ def run(
         progress(f"{len(stream_ids)} unknown streams")
         babies = UnknownBabies(transactions, store, stream_ids)
         progress(f"{babies.num_acknowledged} exports were acknowledged since the restore")
-        outcomes: dict[str, StreamOutcome] = {}
-        for count, stream_id in enumerate(stream_ids, start=1):
-            tail = babies.read(stream_id)
-            outcomes[stream_id] = _adopt(transactions, stream_id, tail, is_dry_run=is_dry_run)
-            if count % PROGRESS_EVERY == 0:
-                progress(f"{count} of {len(stream_ids)} streams")
+        outcomes = _adopt_all(transactions, stream_ids, babies, progress, is_dry_run=is_dry_run)
         segments = return_segments(
             transactions, store, babies.read, is_dry_run=is_dry_run, progress=progress
         )
         outcomes |= {s: _outcome(s, tail) for s, tail in segments.streams.items()}
+        if not segments.left:
+            settled = detached_streams.settle(transactions, store, babies, is_dry_run=is_dry_run)
+            outcomes |= {s.stream_id: _outcome_of(s) for s in settled}
         names = take_names(transactions, store, is_dry_run=is_dry_run)
         missing = settle_gone(
             transactions,
@@ -179,6 +181,23 @@ def _note_reconciled(tx: Transaction, *, restored_at: int | None) -> None:
         witness_state.note_reconciled(tx, restored_at)
 
 
+def _adopt_all(
+    transactions: Transactions,
+    stream_ids: Sequence[str],
+    babies: UnknownBabies,
+    progress: Callable[[str], None],
+    *,
+    is_dry_run: bool,
+) -> dict[str, StreamOutcome]:
+    outcomes: dict[str, StreamOutcome] = {}
+    for count, stream_id in enumerate(stream_ids, start=1):
+        tail = babies.read(stream_id)
+        outcomes[stream_id] = _adopt(transactions, stream_id, tail, is_dry_run=is_dry_run)
+        if count % PROGRESS_EVERY == 0:
+            progress(f"{count} of {len(stream_ids)} streams")
+    return outcomes
+
+
 def _adopt(
     transactions: Transactions, stream_id: str, tail: UnknownTail, *, is_dry_run: bool
 ) -> StreamOutcome:
@@ -194,6 +213,11 @@ def _adopt(
     if not is_dry_run:
         new = transactions.write(lambda tx: unknown_streams.adopt(tx, stream))
     return replace(_outcome(stream_id, tail), new_dataset_ids=tuple(map(str, new)))
+
+
+def _outcome_of(ended: EndedTail) -> StreamOutcome:
+    outcome = _outcome(ended.stream_id, ended.tail)
+    return replace(outcome, new_dataset_ids=ended.new_dataset_ids, is_known=True)
 
 
 def _outcome(stream_id: str, tail: UnknownTail) -> StreamOutcome:

@@ -52,11 +52,14 @@ class UnknownBabies:
         """The number of exports that were acknowledged since the restore."""
         return len(self._acknowledged)
 
-    def read(self, stream_id: str) -> UnknownTail:
-        """Read a stream to its stop message or its first hole: nothing beyond was acknowledged."""
+    def read(self, stream_id: str, first: int = 0) -> UnknownTail:
+        """Read a stream from an offset to its stop message or its first hole.
+
+        Nothing beyond was acknowledged. Babies before the first that is there are gone.
+        """
         babies: list[BabyFound] = []
         exports: list[tuple[int, int]] = []
-        for baby, content in read_babies(self._store, stream_id):
+        for baby, content in read_babies(self._store, stream_id, first):
             if babies and baby.offset != babies[-1].offset + 1:
                 break
             babies.append(baby)

@@ -218,6 +218,7 @@ def _stream(
         collector_id=row.collector_id,
         principal=row.principal,
         reapable_offset=row.reapable_offset,
+        awaits_reconcile=row.is_detached,
     )
 
 

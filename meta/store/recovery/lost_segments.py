@@ -170,7 +170,7 @@ def bring_back(tx: Transaction, returned: Returned) -> Version:
     rebuild.fill_segments(tx, [(item, ids[item.new.object_key]) for item in returned.segments])
     _write_registrations(tx, returned, ids, version)
     for stream in returned.streams:
-        _write_stream(tx, stream, version)
+        write_stream(tx, stream, version)
     burial.bury(tx, returned.replaced_ids, version)
     if returned.links:
         links = [{"input_id": old, "output_id": ids[key]} for old, key in returned.links]
@@ -181,11 +181,17 @@ def bring_back(tx: Transaction, returned: Returned) -> Version:
 
 def _compare(tx: Transaction, returned: Returned) -> None:
     """Lock everything that is changed; raise RaceLost unless it is as it was planned from."""
-    before = {str(s.id): s.before for s in returned.streams if s.before is not None}
-    states = _states(tx, [str(s.id) for s in returned.streams], is_locked=True)
+    check_streams(tx, returned.streams)
     live = tx.execute(_LOCK_LIVE, {"ids": list(returned.replaced_ids)}).scalar_one()
-    if states != before or live != len(returned.replaced_ids):
-        raise RaceLost("streams or segments have changed meanwhile: run it again")
+    if live != len(returned.replaced_ids):
+        raise RaceLost("segments have changed meanwhile: run it again")
+
+
+def check_streams(tx: Transaction, streams: Sequence[ReturnedStream]) -> None:
+    """Lock streams; raise RaceLost unless they are as they were planned from."""
+    before = {str(s.id): s.before for s in streams if s.before is not None}
+    if _states(tx, [str(s.id) for s in streams], is_locked=True) != before:
+        raise RaceLost("streams have changed meanwhile: run it again")
 
 
 def _states(
@@ -232,7 +238,8 @@ def _move(stream: ReturnedStream, dataset_id: str) -> tuple[int, int]:
     return before, max(before, stream.ends[dataset_id])
 
 
-def _write_stream(tx: Transaction, stream: ReturnedStream, version: Version) -> None:
+def write_stream(tx: Transaction, stream: ReturnedStream, version: Version) -> None:
+    """Move the offsets of a locked stream whose babies are written, or write it ended."""
     if stream.before is None:
         entries = tuple(StreamEntry(dataset_id, end) for dataset_id, end in stream.ends.items())
         row = EndedStream(str(stream.id), stream.committed, stream.deleted, entries, stream.babies)

@@ -4,7 +4,7 @@ A stream comes back ended, with all its babies to be merged. The row that ends i
 collector writes it from then on.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from uuid import UUID
@@ -81,18 +81,23 @@ def adopt(tx: Transaction, stream: EndedStream) -> tuple[UUID, ...]:
     if known(tx, [stream.stream_id]):
         return ()
     stamped = {UUID(entry.dataset_id) for entry in stream.entries}
-    there = frozenset(tx.execute(_DATASETS, {"ids": list(stamped)}).scalars())
-    live = stream_datasets.lock_live_datasets(tx, stamped)
     audit.note(tx, "segplane catalog reconcile", stream.stream_id, f"{len(stream.babies)} babies")
     restored_streams.write_babies(tx, [stream])
     version = versions.allocate(tx)
+    new = add_datasets(tx, stamped, version)
+    live = stream_datasets.lock_live_datasets(tx, stamped)
+    kept = tuple(e for e in stream.entries if UUID(e.dataset_id) in live)
+    write(tx, replace(stream, entries=kept), version)
+    tx.execute(_RETIRE_EMPTY, {"id": UUID(stream.stream_id)})
+    return new
+
+
+def add_datasets(tx: Transaction, stamped: Set[UUID], version: Version) -> tuple[UUID, ...]:
+    """Write the datasets that never were; returns them."""
+    there = frozenset(tx.execute(_DATASETS, {"ids": list(stamped)}).scalars())
     new = tuple(sorted(stamped - there))
     for dataset_id in new:
         rebuild.insert_dataset(tx, dataset_id, rebuild.awaited_name(dataset_id), version)
-    there_now = {*live, *new}
-    kept = tuple(e for e in stream.entries if UUID(e.dataset_id) in there_now)
-    write(tx, replace(stream, entries=kept), version)
-    tx.execute(_RETIRE_EMPTY, {"id": UUID(stream.stream_id)})
     return new
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import Row, text
 from meta.store.engine.pool import Transaction
 from meta.store.engine.timelines import IS_HELD
 from meta.store.streams import merged_offsets
+from meta.store.streams.detached_streams import IS_DETACHED
 from meta.store.streams.stream_ends import WHOLE_STREAM
 from meta.store.streams.streams import COLLECTOR_ID_SQL
 from meta.store.streams.tokens import TokenRouting
@@ -66,6 +67,7 @@ class StreamRow:
     merged_floor: int
     reapable_offset: int
     has_entries: bool
+    is_detached: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ SELECT s.id, {COLLECTOR_ID_SQL}, s.principal, s.stopped_at_nanos, s.stopped_offs
   coalesce({_LOWEST}, s.deleted_offset),
   CASE WHEN (SELECT {IS_HELD} FROM meta_state) THEN s.deleted_offset
        ELSE coalesce({_REAPABLE}, h.committed_offset) END,
-  {merged_offsets.has_entries("s")}
+  {merged_offsets.has_entries("s")}, {IS_DETACHED.format("s")}
 FROM (
   SELECT * FROM ingest_streams WHERE retired_at IS NULL {{chosen}}
 ) s

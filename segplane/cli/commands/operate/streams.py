@@ -126,6 +126,8 @@ def _columns(
 ) -> "Columns[pb.IngestStreamInfo]":
     def state(stream: "pb.IngestStreamInfo") -> str:
         is_stopped = stream.HasField("stopped_offset")
+        if stream.awaits_reconcile:
+            return "awaits reconcile"
         return "parked" if stream.stream_id in parked else "stopped" if is_stopped else "active"
 
     def merged(stream: "pb.IngestStreamInfo") -> int:

@@ -1,0 +1,90 @@
+"""Attaches the streams of a restored database to their collectors again, or ends them.
+
+It follows the return of merged segments, which moves the offsets of their streams.
+"""
+
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from sqlalchemy import text
+
+from meta.errors import RaceLost
+from meta.store.access import audit
+from meta.store.engine.pool import Transaction
+from meta.store.recovery import lost_segments, restored_streams, unknown_streams
+from meta.store.recovery.lost_segments import ReturnedStream
+from meta.store.streams import stream_datasets, streams
+from meta.store.streams.detached_streams import ATTACHED_KEY, IS_DETACHED
+from meta.store.streams.streams import Stop
+from meta.store.versions import versions
+from segments.inventory.streams import EndedStream
+
+_STOPPED_BY_TIMEOUT = 2
+_KEY = ATTACHED_KEY.format("s")
+# A successor is a later stream of the collector: one that it has begun since the restore, or one
+# that a second restore has detached too.
+_PAGE = text(f"""
+    WITH page AS (
+      SELECT s.id, {_KEY} AS key FROM ingest_streams s
+      WHERE s.stopped_offset IS NULL AND {IS_DETACHED.format("s")} AND s.id > :after
+      ORDER BY s.id LIMIT :most),
+    keys AS (
+      SELECT s.id, CASE WHEN {IS_DETACHED.format("s")} THEN {_KEY} ELSE s.collector_id END AS key
+      FROM ingest_streams s)
+    SELECT p.id::text, bool_or(k.id > p.id) FROM page p JOIN keys k ON k.key = p.key
+    GROUP BY p.id ORDER BY p.id
+""")  # noqa: S608
+_ATTACH = text(f"""
+    UPDATE ingest_streams s SET collector_id = {_KEY}, changed_version = :version
+    WHERE s.id = :stream AND s.stopped_offset IS NULL AND {IS_DETACHED.format("s")}
+      AND NOT EXISTS (
+        SELECT FROM ingest_streams o WHERE o.collector_id = {_KEY} AND o.stopped_offset IS NULL)
+    RETURNING s.id
+""")  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True)
+class DetachedStream:
+    """A stream without its collector, and whether the collector has begun another one."""
+
+    stream_id: str
+    has_successor: bool
+
+
+def page(tx: Transaction, after: UUID, most: int) -> list[DetachedStream]:
+    """Detached streams in the order of their ids."""
+    rows = tx.execute(_PAGE, {"after": after, "most": most})
+    return [DetachedStream(stream_id, has_successor) for stream_id, has_successor in rows]
+
+
+def attach(tx: Transaction, stream: ReturnedStream) -> None:
+    """Let the collector continue behind the babies that are gone.
+
+    Raises RaceLost if it was planned from another state, or if a collector has started since.
+    """
+    lost_segments.check_streams(tx, [stream])
+    version = versions.allocate(tx)
+    lost_segments.write_stream(tx, stream, version)
+    if tx.execute(_ATTACH, {"stream": stream.id, "version": version}).one_or_none() is None:
+        raise RaceLost("a collector has started meanwhile: run it again")
+
+
+def end(tx: Transaction, stream: ReturnedStream) -> tuple[UUID, ...]:
+    """Commit the babies and end the stream there; returns datasets that were not known.
+
+    Raises RaceLost if it was planned from another state.
+    """
+    lost_segments.check_streams(tx, [stream])
+    detail = f"{len(stream.babies)} babies of a collector that began another stream"
+    audit.note(tx, "segplane catalog reconcile", str(stream.id), detail)
+    stamped = {UUID(d) for baby in stream.babies for d in baby.dataset_ids or ()}
+    restored_streams.write_babies(tx, [EndedStream(str(stream.id), -1, -1, (), stream.babies)])
+    version = versions.allocate(tx)
+    new = unknown_streams.add_datasets(tx, stamped, version)
+    entries = {UUID(d) for d in stream.before.merged} if stream.before else set()
+    entering = stream_datasets.lock_live_datasets(tx, stamped - entries)
+    begin = stream.babies[0].offset - 1 if stream.babies else stream.committed
+    ends = dict.fromkeys(sorted(map(str, entering)), begin)
+    lost_segments.write_stream(tx, replace(stream, ends=ends), version)
+    streams.stop(tx, stream.id, Stop(stream.committed, None, _STOPPED_BY_TIMEOUT))
+    return new

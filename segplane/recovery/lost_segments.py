@@ -30,6 +30,8 @@ from segplane.recovery.unknown_objects import KEYS_AT_ONCE, find_segments
 
 # The store's times of objects are whole seconds, and its clock may have been set since.
 _SKEW_NANOS = 2 * 10**9
+_UNREADABLE = "unreadable"
+_UNDESCRIBED = "its footer does not say what it was made of"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class SegmentsOutcome:
     garbage: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     left: Mapping[str, str] = field(default_factory=dict)
+    # Streams whose records segments that are left hold; None if that is not known of one.
+    left_streams: frozenset[str] | None = frozenset()
     new_dataset_ids: tuple[str, ...] = ()
     # The unknown streams that came back with segments.
     streams: Mapping[str, UnknownTail] = field(default_factory=dict)
@@ -88,11 +92,7 @@ def return_segments(
     if refused:
         remaining.update({s.key: refused for d in returning for s in d.choice.chosen})
         returning = []
-    new = tuple(
-        d.dataset_id
-        for d in returning
-        if not transactions.read(partial(lost_segments.is_known_dataset, dataset_id=d.dataset_id))
-    )
+    new = _new_datasets(transactions, returning)
     returned = _returned(returning, streams)
     garbage = _garbage(transactions, store, kept, remaining)
     if not is_dry_run:
@@ -109,10 +109,29 @@ def return_segments(
         tuple(garbage),
         tuple(hidden),
         remaining,
+        _left_streams(datasets, remaining),
         new,
         {str(s.id): tail_of(str(s.id)) for s in returned.streams if s.before is None},
         tuple(filter(None, (_unclaimed(transactions, d) for d in returning))),
     )
+
+
+def _new_datasets(transactions: Transactions, returning: Iterable[Planned]) -> tuple[str, ...]:
+    def is_new(dataset_id: str) -> bool:
+        is_known = partial(lost_segments.is_known_dataset, dataset_id=dataset_id)
+        return not transactions.read(is_known)
+
+    return tuple(d.dataset_id for d in returning if is_new(d.dataset_id))
+
+
+def _left_streams(
+    datasets: Iterable[Planned], remaining: Mapping[str, str]
+) -> frozenset[str] | None:
+    if any(r.startswith((_UNREADABLE, _UNDESCRIBED)) for r in remaining.values()):
+        return None
+    lost = (segment for dataset in datasets for segment in dataset.lost)
+    ranges = (s.footer.ranges for s in lost if s.key in remaining)
+    return frozenset(span.stream_id for spans in ranges for span in spans)
 
 
 def _plan(
@@ -127,10 +146,10 @@ def _plan(
         try:
             segment = find_segment(store, store.head(key))
         except (CorruptObject, ObjectMissing) as error:
-            remaining[key] = f"unreadable: {error}"
+            remaining[key] = f"{_UNREADABLE}: {error}"
             continue
         if segment.footer.dataset_id != dataset_id or not segment.footer.batches:
-            remaining[key] = "its footer does not say what it was made of"
+            remaining[key] = _UNDESCRIBED
         elif not segment.footer.ranges:
             remaining[key] = "it holds a payload of the quarantine: replay it again"
         else:
@@ -153,8 +172,8 @@ def _plan(
             spans_of = partial(lost_segments.spans_of, segment_id=row.id)
             missing[row.id] = transactions.read(spans_of)
         except CorruptObject as error:
-            remaining.update({segment.key: f"{row.object_key}: {error}" for segment in lost})
-            return None
+            choice = LostChoice(reason=f"{row.object_key}: {error}")
+            return Planned(dataset_id, tuple(lost), choice, (), {}, {}, {})
     present = _present(store, lost)
     gaps: dict[str, list[tuple[int, int]]] = {}
     for stream_id, first, last in (span for spans in missing.values() for span in spans):

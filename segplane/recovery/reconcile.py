@@ -22,8 +22,7 @@ from meta.watches.witness_log import WitnessLog
 from segments.inventory.streams import EndedStream, StreamEntry
 from segments.store.interface import ObjectStore
 from segments.store.open import store_names
-from segplane.recovery import detached_streams
-from segplane.recovery.detached_streams import EndedTail
+from segplane.recovery.detached_streams import DetachedStreams, SettledStream
 from segplane.recovery.gone_segments import Decision, GoneSegments, settle_gone
 from segplane.recovery.lost_segments import SegmentsOutcome, return_segments
 from segplane.recovery.returned_names import NamesOutcome, take_names
@@ -145,9 +144,8 @@ def run(
             transactions, store, babies.read, is_dry_run=is_dry_run, progress=progress
         )
         outcomes |= {s: _outcome(s, tail) for s, tail in segments.streams.items()}
-        if not segments.left:
-            settled = detached_streams.settle(transactions, store, babies, is_dry_run=is_dry_run)
-            outcomes |= {s.stream_id: _outcome_of(s) for s in settled}
+        detached = DetachedStreams(transactions, store, segments.left_streams, is_dry_run)
+        outcomes |= {s.stream_id: _outcome_of(s) for s in detached.settle()}
         names = take_names(transactions, store, is_dry_run=is_dry_run)
         missing = settle_gone(
             transactions,
@@ -215,9 +213,9 @@ def _adopt(
     return replace(_outcome(stream_id, tail), new_dataset_ids=tuple(map(str, new)))
 
 
-def _outcome_of(ended: EndedTail) -> StreamOutcome:
-    outcome = _outcome(ended.stream_id, ended.tail)
-    return replace(outcome, new_dataset_ids=ended.new_dataset_ids, is_known=True)
+def _outcome_of(settled: SettledStream) -> StreamOutcome:
+    outcome = _outcome(settled.stream_id, settled.tail)
+    return replace(outcome, new_dataset_ids=settled.new_dataset_ids, is_known=True)
 
 
 def _outcome(stream_id: str, tail: UnknownTail) -> StreamOutcome:

@@ -41,9 +41,15 @@ class UnknownBabies:
     """Reads unknown streams; knows the digests of exports acknowledged since the restore."""
 
     def __init__(
-        self, transactions: Transactions, store: ObjectStore, stream_ids: Sequence[str]
+        self,
+        transactions: Transactions,
+        store: ObjectStore,
+        stream_ids: Sequence[str],
+        rewritten_since: int | None = None,
     ) -> None:
         since = _rewritten_since(transactions, stream_ids)
+        if rewritten_since is not None:
+            since = min(since, max(0, rewritten_since - _SKEW_NANOS))
         self._store = store
         self._acknowledged = _digests_since(transactions, store, since)
 
@@ -78,11 +84,15 @@ class UnknownBabies:
         return UnknownTail(tuple(babies[:end]), len(babies) - end)
 
 
+def created_nanos(stream_id: str) -> int:
+    """The time at which a stream was registered: its version 7 UUID begins with milliseconds."""
+    return (UUID(stream_id).int >> 80) * 10**6
+
+
 def _rewritten_since(transactions: Transactions, stream_ids: Sequence[str]) -> int:
     """The time, in nanoseconds, since which a collector may have written a flush a second time."""
     restored_at = transactions.read(unknown_streams.restored_at_nanos)
-    # A version 7 UUID begins with its time in milliseconds.
-    created = min((UUID(s).int >> 80 for s in stream_ids), default=2**47) * 10**6
+    created = min(map(created_nanos, stream_ids), default=2**47 * 10**6)
     since = created if restored_at is None else restored_at
     return max(0, min(since, 2**62) - _SKEW_NANOS)
 

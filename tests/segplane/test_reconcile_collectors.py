@@ -206,6 +206,68 @@ def test_of_two_restores_without_a_reconciliation_the_last_stream_is_attached(
         assert_sound(tools)
 
 
+def test_a_flush_that_was_acknowledged_before_a_second_restore_is_there_once(
+    meta_settings: Settings,
+    empty_database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second backup knows the successor's commit, so it is older than the second restore."""
+    monkeypatch.setattr(unknown_babies, "_SKEW_NANOS", 0)
+    with running(with_lifetimes(meta_settings)) as tools:
+        first = CollectorDriver(tools.meta, dataset(tools.meta))
+        first.send("first")
+        backups.dump(meta_settings.database.url, tmp_path / "dump")
+        first.put("repeated")
+    backups.restore(tmp_path / "dump", empty_database_url)
+    with (
+        rollback.scratch_folder() as folder,
+        running(with_lifetimes(meta_settings), empty_database_url) as tools,
+    ):
+        second = CollectorDriver(tools.meta, first.dataset_id, first.collector_id)
+        second.token_id = first.token_id
+        second.send("repeated")
+        backup = rollback.dump(folder, empty_database_url)
+        rollback.restore(folder, backup, empty_database_url)
+        wait_until(lambda: is_compared(tools), "meta has noticed the rollback")
+
+        (ended,) = run(tools, empty_database_url).streams
+
+        assert (ended.babies, ended.repeated, ended.reason) == (0, 1, "")
+        for _ in range(2):
+            nursery(tools.meta).cycle()
+        assert texts(second) == ["first", "repeated"]
+        assert_sound(tools)
+
+
+def test_records_of_a_dataset_that_began_after_the_backup_come_back_with_their_stream(
+    meta_settings: Settings, empty_database_url: str, tmp_path: Path
+) -> None:
+    """Nothing was committed in these streams at the backup, and no entry of the dataset exists."""
+    with running(with_lifetimes(meta_settings)) as tools:
+        ended = CollectorDriver(tools.meta, dataset(tools.meta))
+        attached = CollectorDriver(tools.meta, ended.dataset_id)
+        backups.dump(meta_settings.database.url, tmp_path / "dump")
+        later = dataset(tools.meta)
+        for collector, text in ((ended, "of the ended"), (attached, "of the attached")):
+            collector.route(later)
+            collector.send(text)
+    backups.restore(tmp_path / "dump", empty_database_url)
+    with running(with_lifetimes(meta_settings), empty_database_url) as tools:
+        ended.client = attached.client = tools.meta
+        CollectorDriver(tools.meta, dataset(tools.meta), ended.collector_id)
+
+        report = run(tools, empty_database_url)
+
+        assert report.is_complete, report
+        assert [s.new_dataset_ids for s in report.streams if s.new_dataset_ids] == [(later,)]
+        attached.commit_again(0)
+        for _ in range(2):
+            nursery(tools.meta).cycle()
+        assert texts(ended) == ["of the attached", "of the ended"]
+        assert_sound(tools)
+
+
 def is_compared(tools: Tools) -> bool:
     """True once meta has compared the database with its witness."""
     try:

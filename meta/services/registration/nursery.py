@@ -19,7 +19,13 @@ from meta.services.streams.poll_pages import PageRequest, Pages
 from meta.store.catalog import datasets
 from meta.store.engine import continuity
 from meta.store.engine.pool import Transaction
-from meta.store.streams import merged_offsets, stream_ends, stream_reads, tokens
+from meta.store.streams import (
+    detached_streams,
+    merged_offsets,
+    stream_ends,
+    stream_reads,
+    tokens,
+)
 from meta.store.streams.merged_offsets import Backlogs
 from meta.store.streams.stream_reads import StreamRow, StreamScope
 from meta.store.streams.streams import Stop, check_owner
@@ -134,6 +140,8 @@ class NurseryServicer:
 
         def work(tx: Transaction) -> None:
             check_owner(tx, stream_id)
+            if end.reason == pb.STOP_REASON_TIMEOUT:
+                detached_streams.check_may_end(tx, stream_id)
             stream_ends.stop(tx, stream_id, end)
 
         self._transactions.write(work)

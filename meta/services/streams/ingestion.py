@@ -175,6 +175,8 @@ def _admit(
 ) -> pb.RegisterForStreamResponse:
     """Admit a token on its collector's stream; the reply has no configuration yet."""
     owner = streams.owner_of(access.current.get())
+    # A restored database still has streams that no collector may continue.
+    versions.check_room(tx)
     stream_id, created = streams.find_or_create(tx, collector_id, about, owner)
     head = streams.lock_heads(tx, [stream_id])[stream_id]
     if head.is_stopped:

@@ -250,7 +250,7 @@ def write_stream(tx: Transaction, stream: ReturnedStream, version: Version) -> N
     tx.execute(_ADVANCE, {**key, "committed": stream.committed})
     for dataset_id in stream.ends:
         start, end = _move(stream, dataset_id)
-        if end > start:
+        if end > start or dataset_id not in stream.before.merged:
             values = {**key, "dataset": UUID(dataset_id), "merged": end, "at": 0}
             tx.execute(_MOVE, values)
             tx.execute(restored_streams.CHECKPOINT, values)

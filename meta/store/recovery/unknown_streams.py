@@ -83,10 +83,11 @@ def adopt(tx: Transaction, stream: EndedStream) -> tuple[UUID, ...]:
     stamped = {UUID(entry.dataset_id) for entry in stream.entries}
     audit.note(tx, "segplane catalog reconcile", stream.stream_id, f"{len(stream.babies)} babies")
     restored_streams.write_babies(tx, [stream])
+    live = stream_datasets.lock_live_datasets(tx, stamped)
     version = versions.allocate(tx)
     new = add_datasets(tx, stamped, version)
-    live = stream_datasets.lock_live_datasets(tx, stamped)
-    kept = tuple(e for e in stream.entries if UUID(e.dataset_id) in live)
+    there_now = {*live, *new}
+    kept = tuple(e for e in stream.entries if UUID(e.dataset_id) in there_now)
     write(tx, replace(stream, entries=kept), version)
     tx.execute(_RETIRE_EMPTY, {"id": UUID(stream.stream_id)})
     return new

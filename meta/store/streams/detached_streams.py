@@ -7,8 +7,11 @@ detaches all active streams, and a collector that starts registers another one. 
 on, because it knows its offsets. `segplane catalog reconcile` attaches or ends them.
 """
 
+from uuid import UUID
+
 from sqlalchemy import text
 
+from meta.errors import StopMismatch
 from meta.store.engine.pool import Transaction
 
 # Behind a stream's id no collector's name finds the stream, and the name still shows.
@@ -23,6 +26,17 @@ _DETACH = text(f"""
       changed_version = (SELECT version FROM meta_state)
     WHERE stopped_offset IS NULL AND NOT {IS_DETACHED.format("s")}
 """)  # noqa: S608
+
+
+_IS_DETACHED = text(
+    f"SELECT {IS_DETACHED.format('s')} FROM ingest_streams s WHERE s.id = :stream"  # noqa: S608
+)
+
+
+def check_may_end(tx: Transaction, stream_id: UUID) -> None:
+    """Raise StopMismatch for a detached stream, whose end a nursery cannot see."""
+    if tx.execute(_IS_DETACHED, {"stream": stream_id}).scalar_one_or_none():
+        raise StopMismatch("the stream waits for `segplane catalog reconcile`", stream_id=stream_id)
 
 
 def detach_all(tx: Transaction) -> int:

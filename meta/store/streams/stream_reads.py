@@ -124,7 +124,8 @@ SELECT s.id, {COLLECTOR_ID_SQL}, s.principal, s.stopped_at_nanos, s.stopped_offs
   coalesce({_LOWEST}, s.deleted_offset),
   CASE WHEN (SELECT {IS_HELD} FROM meta_state) THEN s.deleted_offset
        ELSE coalesce({_REAPABLE}, h.committed_offset) END,
-  {merged_offsets.has_entries("s")}, {IS_DETACHED.format("s")}
+  {merged_offsets.has_entries("s")},
+  {IS_DETACHED.format("s")} AND s.stopped_offset IS NULL
 FROM (
   SELECT * FROM ingest_streams WHERE retired_at IS NULL {{chosen}}
 ) s

@@ -95,6 +95,12 @@ def take(tx: Transaction, version: Version) -> None:
         raise DrawRefused
 
 
+def check_room(tx: Transaction) -> None:
+    """Raise DrawRefused if no version can be drawn, as before a restored database is noticed."""
+    if not tx.execute(_HAS_ROOM).scalar_one():
+        raise DrawRefused
+
+
 def current(tx: Transaction) -> Version:
     """Read the version that labels this transaction's snapshot. Raises TimelineChanged."""
     return snapshot(tx).version

@@ -201,7 +201,7 @@ def _create(
     selects = []
     for having in groups_of(source.direct, source.read.hidden):
         columns = selected(source.read.columns, source.read.hidden, having.columns, floating)
-        schema = _schema(connection, opened, having.columns, times.values())
+        schema = _schema(connection, opened, having.columns, (*times, *times.values()))
         for files, conditions in _reads_of(having.files):
             urls = ", ".join(literal(file.url) for file in files)
             numbered = ", file_row_number = true" if conditions else ""
@@ -269,10 +269,10 @@ def _schema(
     connection: duckdb.DuckDBPyConnection,
     opened: OpenDataset,
     automatic: Sequence[Promoted],
-    nanoseconds: Iterable[str],
+    adjusted: Iterable[str],
 ) -> str:
     """Return columns by their ids in the files; a file that lacks one has null there."""
-    names = dict.fromkeys((*opened.schema.names, *_TIMES, *nanoseconds))
+    names = dict.fromkeys((*opened.schema.names, *_TIMES, *adjusted))
     types = duckdb_types(connection, opened.columns.all)
     numbered = [(opened.columns.field_id(name), name, types[name]) for name in names]
     numbered += [(field_id_of(c), c.name, SQL_TYPES[c.type]) for c in automatic]

@@ -19,14 +19,19 @@ _NANOS_PER_MICRO = 1_000
 
 
 def adjusted_times(columns: ReadColumns, names: Iterable[str]) -> dict[str, str]:
-    """Return the adjusted columns among some, each with that of its nanoseconds."""
-    times = time_columns()
-    return {name: columns.stored.remainders[name] for name in names if name in times}
+    """Return the times to adjust for some columns, each with the column of its nanoseconds."""
+    remainders, needed = columns.stored.remainders, set(names)
+    return {
+        time: remainders[time]
+        for time in time_columns()
+        if time in remainders and not needed.isdisjoint((time, remainders[time]))
+    }
 
 
 def with_nanoseconds(columns: ReadColumns, names: Sequence[str]) -> list[str]:
-    """Return columns, and those of nanoseconds that are read to adjust them."""
-    return list(dict.fromkeys((*names, *adjusted_times(columns, names).values())))
+    """Return columns, and the times and nanoseconds that are read to adjust them."""
+    times = adjusted_times(columns, names)
+    return list(dict.fromkeys((*names, *times, *times.values())))
 
 
 def adjusted_batch(batch: pa.RecordBatch, columns: ReadColumns, nanos: int) -> pa.RecordBatch:

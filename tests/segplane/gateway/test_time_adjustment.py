@@ -1,6 +1,7 @@
 """Time adjustments over HTTP: set, and asked for by queries."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from azure.kusto.data import ClientRequestProperties, KustoClient, KustoConnecti
 
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
+from tests.support.meta.grouped_datasets import grouped
 from tests.support.time_adjustment import NANOS
 
 KQL = "web | summarize first = min(timestamp), rows = count()"
@@ -57,6 +59,19 @@ def test_kusto_asks_for_adjusted_times_by_an_option(
         moved = kusto.execute("segplane", KQL, properties).primary_results[0][0]["first"]
 
     assert moved - stored == timedelta(microseconds=NANOS // 1_000)
+
+
+def test_a_union_of_a_whole_group_is_refused(
+    gateway: GatewayServer, segments: SegmentWriter, tmp_path: Path
+) -> None:
+    grouped(segments.client, tmp_path, "shop", api=2, web=3)
+    union = "union database('shop').* | count"
+
+    refused = gateway.query(union, adjust_time=True)
+
+    assert refused.status == 400
+    assert "a union of a whole group takes no time adjustment" in refused.message
+    assert gateway.query(union).json == [{"Count": 5}]
 
 
 @pytest.mark.parametrize("value", ["true", 1, None])

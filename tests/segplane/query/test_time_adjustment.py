@@ -2,17 +2,20 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from segments.signals import SIGNALS
 from segplane.query.engine import RunningQuery, opened_query
+from segplane.query.errors import QueryError
 from segplane.query.explain import explanation
 from segplane.query.runs import define_views
 from segplane.query.sources import QueryPlace
 from tests.segplane.query.conftest import QueryDriver
 from tests.support.gateway.segments import SegmentWriter
+from tests.support.meta.grouped_datasets import grouped
 from tests.support.meta.segments import DAY, EPOCH
 from tests.support.time_adjustment import NANOS, adjust, written_times
 
@@ -64,6 +67,20 @@ def test_files_and_row_groups_are_left_out_by_adjusted_times(
     assert "row groups  1 of 1 by time" in shown
 
 
+@pytest.mark.parametrize("name", ["timestamp", "observed_timestamp"])
+def test_nanoseconds_are_adjusted_without_the_column_of_their_time(
+    queries: QueryDriver, segments: SegmentWriter, name: str
+) -> None:
+    for format_version in (1, 2):
+        segments.write(rows=3, format_version=format_version)
+    adjust(segments.client, segments.dataset)
+
+    alone = ask(queries, f"web | project n = {name}_nanos")
+    both = ask(queries, f"web | project n = {name}_nanos, {name}")
+
+    assert sorted(str(row["n"]) for row in alone) == sorted(str(row["n"]) for row in both)
+
+
 def test_a_duration_stays(queries: QueryDriver, segments: SegmentWriter) -> None:
     segments.write(signals=("traces",))
     adjust(segments.client, segments.dataset)
@@ -72,3 +89,13 @@ def test_a_duration_stays(queries: QueryDriver, segments: SegmentWriter) -> None
     assert ask(queries, text) == queries.run(
         queries.plan(text), lambda query: query.reader().read_all().to_pylist()
     )
+
+
+def test_a_union_of_a_whole_group_is_refused(
+    queries: QueryDriver, segments: SegmentWriter, tmp_path: Path
+) -> None:
+    grouped(segments.client, tmp_path, "shop", api=2, web=3)
+
+    with pytest.raises(QueryError, match="a whole group takes no time adjustment"):
+        ask(queries, "union database('shop').* | count")
+    assert ask(queries, "union database('shop').api, database('shop').web | count")

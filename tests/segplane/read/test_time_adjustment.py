@@ -148,6 +148,20 @@ def test_the_name_of_the_dataset_is_a_column_beside_adjusted_times(
     assert table["timestamp"].cast(pa.int64()).sort().to_pylist() == times
 
 
+@pytest.mark.parametrize("name", TIMES)
+def test_nanoseconds_are_adjusted_without_the_column_of_their_time(
+    adjusted: SegmentWriter, opened: Open, name: str
+) -> None:
+    remainder = f"{name}_nanos"
+
+    alone = opened(adjust_time=True, columns=[remainder, "body"]).to_table()
+    both = opened(adjust_time=True).to_table()
+
+    assert alone.column_names == [remainder, "body"]
+    values = [sorted(table[remainder].to_pylist(), key=str) for table in (alone, both)]
+    assert values[0] == values[1]
+
+
 @pytest.mark.spark
 def test_spark_adjusts_times_and_reads_only_files_that_can_hold_such_rows(
     spark: SparkSession, meta_server: MetaServer, adjusted: SegmentWriter, opened: Open

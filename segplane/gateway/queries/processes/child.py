@@ -115,6 +115,7 @@ class _PreparedProcess:
             QueryPlace(
                 opener=partial(open_remote, lanes, task.adjusts_time),
                 group_opener=partial(open_remote_group, lanes),
+                adjusts_time=task.adjusts_time,
             ),
             query_limits(self._limits),
             prepare=define_views(planned),

@@ -201,6 +201,38 @@ def test_a_dataset_at_a_fixed_version_renames_its_column_once_it_is_bound_to_a_l
     assert column(meta_client, other, "total").attribute == "total"
 
 
+def test_a_later_column_of_the_former_name_is_another_one(
+    meta_client: MetaClient, dataset: str, schema: str
+) -> None:
+    bind(meta_client, dataset, schema, 1)
+    before = column(meta_client, dataset, "price")
+    update(meta_client, schema, renamed={"price": "cost"})
+    update(meta_client, schema, [price("price")])
+    update(meta_client, schema, renamed={"price": "list_price"})
+
+    for version, name in ((4, "cost"), (1, "price"), (None, "cost")):
+        bind(meta_client, dataset, schema, version)
+        assert column(meta_client, dataset, name).field_id == before.field_id
+    other = column(meta_client, dataset, "list_price")
+    assert (other.attribute, other.field_id != before.field_id) == ("list_price", True)
+
+
+def test_a_column_that_was_removed_is_not_the_later_one_of_its_name(
+    meta_client: MetaClient, dataset: str, schema: str
+) -> None:
+    bind(meta_client, dataset, schema, 1)
+    before = column(meta_client, dataset, "price")
+    update(meta_client, schema, renamed={"price": "cost"})
+    update(meta_client, schema, [price("net")], ["cost"])
+    update(meta_client, schema, renamed={"net": "cost"})
+
+    bind(meta_client, dataset, schema)
+    other = column(meta_client, dataset, "cost")
+    assert (other.attribute, other.field_id != before.field_id) == ("cost", True)
+    bind(meta_client, dataset, schema, 1)
+    assert column(meta_client, dataset, "price") == before
+
+
 def test_an_attribute_that_was_chosen_stays(
     meta_client: MetaClient, dataset: str, schema: str
 ) -> None:

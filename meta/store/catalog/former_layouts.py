@@ -83,8 +83,8 @@ def rename_columns(tx: Transaction, dataset_id: UUID, new_names: Mapping[str, st
     """
     if not new_names:
         return
-    columns = dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
-    renamed = [c for c in columns if c.is_of_schema and c.name in new_names]
+    layout = dataset_layouts.read(tx, [dataset_id])[dataset_id]
+    renamed = [c for c in layout.promoted_columns if c.is_of_schema and c.name in new_names]
     columns_by_new_names = [
         replace(c, name=new_names[c.name], column_id=c.file_id) for c in renamed
     ]
@@ -97,6 +97,7 @@ def rename_columns(tx: Transaction, dataset_id: UUID, new_names: Mapping[str, st
                 f"{column.name} was another column of a dataset", dataset_id=dataset_id
             )
     dataset_layouts.allocate_field_ids(tx, dataset_id, columns_by_new_names)
-    for column in renamed:
-        values = {"name": column.name, "new_name": new_names[column.name]}
+    sharding = {field.field_name for field in layout.sharding_fields}
+    for name in (column.name for column in renamed if column.name in sharding):
+        values = {"name": name, "new_name": new_names[name]}
         tx.execute(_RENAME_FIELD, {"dataset": dataset_id, **values})

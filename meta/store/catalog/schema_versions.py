@@ -74,9 +74,15 @@ def read(tx: Transaction, schema_id: UUID, version: int) -> tuple[SchemaColumn, 
 
 def new_names(tx: Transaction, schema_id: UUID, before: int, after: int) -> dict[str, str]:
     """The names at version `after` of the columns that have others at version `before`."""
+    # By the names at the lower version; "" = the column was removed, and another has its name.
     names: dict[str, str] = {}
     bounds = {"low": min(before, after), "high": max(before, after)}
     for name, new_name in tx.execute(_RENAMED, {"schema": schema_id, **bounds}):
         first = next((old for old, new in names.items() if new == name), name)
+        if names.get(first, name) != name:
+            # The first column of this name has another one: this one was added since.
+            first = ""
+        names = {old: "" if new == new_name else new for old, new in names.items()}
         names[first] = new_name
+    names = {old: new for old, new in names.items() if old and new}
     return names if before <= after else {new: old for old, new in names.items()}

@@ -95,8 +95,15 @@ class _Kind:
         for dataset_id, noted in self._read([*oldest_first, *awaited.difference(oldest_first)]):
             name, lost = self.rows[dataset_id].noted.name, ""
             key, number = UUID(dataset_id), self._number(dataset_id)
-            if noted is not None and name == awaited_name(dataset_id).name:
-                take = partial(name_numbers.take, dataset_id=key, noted=noted, number=number)
+            awaited_as = awaited_name(dataset_id).name
+            if noted is not None and name == awaited_as:
+                take = partial(
+                    name_numbers.take,
+                    dataset_id=key,
+                    awaited=awaited_as,
+                    noted=noted,
+                    number=number,
+                )
                 try:
                     name = self._transactions.write(take)
                 except (NotFound, NameTaken, InvalidArgument):

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from meta.config import Settings
-from segments.noted_names import NAMES_ROOT
+from meta.store.recovery import name_numbers
+from segments.noted_names import NAMES_ROOT, NotedName
 from segplane.recovery import unknown_babies
 from tests.support.meta import backups
 from tests.support.meta.dataset_life import rename
@@ -169,3 +170,20 @@ def test_a_dataset_that_somebody_named_since_it_came_back_keeps_that_name(
             noted = {str(i): (number, name.name) for i, (number, name) in names.noted().items()}
     assert f"dataset {lost.dataset_id} is called mine" in done.stdout.splitlines()
     assert noted[lost.dataset_id] == (2, "mine")
+
+
+def test_a_dataset_that_is_renamed_before_it_takes_the_name_of_the_bucket_keeps_its_name(
+    meta_settings: Settings,
+) -> None:
+    with running(meta_settings), noting(meta_settings) as names:
+        dataset = names.dataset("mine")
+
+        def take(awaited: str) -> str:
+            return names.write(
+                lambda tx: name_numbers.take(tx, dataset, awaited, NotedName("web"), number=7)
+            )
+
+        assert take(f"reconciled-{dataset}") == "mine"
+        names.settle()
+        assert names.noted()[dataset] == (8, NotedName("mine"))
+        assert take("mine") == "web"

@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from meta.errors import InvalidArgument, NameTaken
-from meta.store.catalog import dataset_names, groups
+from meta.store.catalog import dataset_names, datasets, groups
 from meta.store.engine.pool import Transaction
 from meta.store.engine.timelines import IS_HELD
 from meta.store.versions import upgrades
@@ -160,11 +160,17 @@ def settle(
     tx.execute(_SETTLE[kind], values)
 
 
-def take(tx: Transaction, dataset_id: UUID, noted: NotedName, number: int) -> str:
+def take(tx: Transaction, dataset_id: UUID, awaited: str, noted: NotedName, number: int) -> str:
     """Give a dataset that came back the name of the bucket; answers it with its group.
 
-    Raises NotFound, also for its group, NameTaken, InvalidArgument for one that is too long.
+    One that is not named `awaited` any more keeps its name. Raises NotFound, also for its group,
+    NameTaken, InvalidArgument for one that is too long.
     """
+    datasets.lock_columns(tx, [dataset_id])
+    current = datasets.get(tx, dataset_id).name
+    if current != awaited:
+        settle(tx, dataset_id, number)
+        return current
     group = groups.get(tx, UUID(noted.group_id)).name if noted.group_id else None
     name = DatasetName(group, noted.name)
     first_part = parse(str(name)).group

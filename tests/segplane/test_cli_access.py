@@ -48,3 +48,10 @@ def test_a_wrong_lifetime_is_one_line(run: RunCommand) -> None:
 
     assert refused.exit_code == 2
     assert refused.stderr.startswith("error: --expires:")
+
+
+def test_an_empty_creator_is_not_the_default_of_all(run: RunCommand) -> None:
+    refused = run("access", "quotas", "", "--datasets", "-1")
+    assert refused.exit_code == 2
+    assert "the creator is empty" in refused.output
+    assert "(default)" not in run("access", "quotas").stdout

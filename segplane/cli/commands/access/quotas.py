@@ -30,6 +30,8 @@ def quotas(
     """
     if creator is not None and default:
         raise usage("name a creator or --default, not both")
+    if creator == "":
+        raise usage("the creator is empty: name one, or --default for all")
     subject = "" if default else creator
     if datasets is not None or records_per_month is not None:
         if subject is None:

@@ -113,7 +113,7 @@ def _writing(folder: Path) -> Result:
             baby = decode_baby(store.get(baby_key(stream.stream_id, facts.offset)))
             for part in baby.parts:
                 payloads[part.signal] += [
-                    (body, part.received_at(index, baby.received_at))
+                    (body, part.export(index, baby.received_at).received_at)
                     for index, body in enumerate(part.slices)
                 ]
     rmtree(folder / "babies")

@@ -10,7 +10,7 @@ from segments.deduplication import EventWindow
 from segments.parquet.spec import PromotedColumn
 
 KQL_NAMES = {value: name.removeprefix("KQL_TYPE_").lower() for name, value in pb.KqlType.items()}
-# None is enforced of the scope `receipt`, which follows from the way a record was received.
+# None is enforced of the scopes `receipt` and `request`: how a record was received.
 SCOPE_NAMES = {
     value: name.removeprefix("ATTRIBUTE_SCOPE_").lower()
     for name, value in pb.AttributeScope.items()

@@ -101,11 +101,12 @@ _BASES = {
     "scope": "scope_attributes",
     # No attribute has the value of such a column, which therefore never stands for one.
     "receipt": "",
+    "request": "",
 }
 
 
 def promoted(name: str, type_: KqlType, scope: str, attribute: str) -> Promoted:
-    """Return a promoted column; scope is record, resource, scope or receipt."""
+    """Return a promoted column; scope is record, resource, scope, receipt or request."""
     return Promoted(name, type_, _BASES[scope], attribute)
 
 

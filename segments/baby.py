@@ -75,11 +75,10 @@ class TokenPart(NamedTuple):
         """Bytes of OTLP in this part."""
         return sum(map(len, self.slices))
 
-    def received_at(self, index: int, default: int) -> int:
-        """Time (nanoseconds) slice `index` was received; `default` where no stamp has one."""
-        if len(self.exports) != len(self.slices):
-            return default
-        return self.exports[index].received_at or default
+    def export(self, index: int, default_received_at: int) -> Export:
+        """Stamp of slice `index`, with a default time; without a digest where no stamp has one."""
+        stamp = self.exports[index] if len(self.exports) == len(self.slices) else Export(b"", 0)
+        return stamp if stamp.received_at else Export(stamp.digest, default_received_at)
 
 
 @dataclass(frozen=True, slots=True)

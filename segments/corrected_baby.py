@@ -13,10 +13,10 @@ from blake3 import blake3
 from segments.baby import CRC_TAG, baby_of, crc32c, parse_baby
 from segments.damaged_baby import recover_baby
 from segments.errors import CorruptObject
+from segments.export_digest import DIGEST_BYTES
 
 _POLYNOMIAL = 0x82F63B78
 _CRC_BYTES = len(CRC_TAG) + 4
-_DIGEST_BYTES = 16
 
 
 def correct_baby(body: bytes) -> bytes:
@@ -109,4 +109,4 @@ def _digest(token_id: str, signal: str, payload: bytes) -> bytes:
     """The digest that collectors take of a payload, if it is stored as it came."""
     digest = blake3(f"{token_id}\0{signal}\0".encode())
     digest.update(payload)
-    return digest.digest(_DIGEST_BYTES)
+    return digest.digest(DIGEST_BYTES)

@@ -182,7 +182,7 @@ class _RowsOf:
             for part in baby.parts:
                 dataset_id = part.dataset_id or ""
                 for index, body in enumerate(part.slices):
-                    slice_ = (dataset_id, body, part.received_at(index, baby.received_at))
+                    slice_ = (dataset_id, body, part.export(index, baby.received_at).received_at)
                     pending.setdefault(part.signal, []).append(slice_)
                     pending_bytes += len(body)
             if pending_bytes >= _BUDGET.decode_bytes_max:

@@ -18,7 +18,6 @@ from collector.intake.token_limits import Activities, TokenLimits
 from collector.otlp import export as dedupe
 from collector.otlp.attribute_bounds import AttributeBounds
 from collector.otlp.export import (
-    DIGEST_BYTES,
     CommittedDigests,
     count_records,
     count_taken,
@@ -35,6 +34,7 @@ from meta.metrics import (
     REJECTED_RECORDS,
     UNKNOWN_MEMBERS,
 )
+from segments.export_digest import DIGEST_BYTES, batch_id_of
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
@@ -156,7 +156,7 @@ class Intake:
         assert isinstance(converted, ConvertedRecords)
         digest = digest_of_records(converted)
         valid = await self.accept(admission, converted.payload, converted, digest)
-        return converted.taken(valid)
+        return converted.taken(valid, batch_id_of(digest))
 
     async def accept(
         self,

@@ -18,12 +18,12 @@ from google.protobuf.message import DecodeError
 from collector.refusal import Refusal, Refused, malformed
 from meta.errors import Code
 from meta.metrics import EXPORT_BYTES, EXPORTS, RECORDS, THROTTLED_EXPORTS
+from segments.export_digest import DIGEST_BYTES
 from segments.otlp import content
 from segments.otlp.content import PayloadFacts, TooManyParts
 from segments.signals import TRAITS, Signal
 
 log = structlog.get_logger()
-DIGEST_BYTES = 16
 DIGESTS_MAX = 1_000_000
 JUDGED_OTHERWISE = (
     "an equal export was stored in part, because other records of it conformed to the schema and"

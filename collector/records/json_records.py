@@ -79,7 +79,7 @@ class ConvertedRecords(PartialSuccess):
     # The place in the request of each record of the export.
     places: tuple[int, ...] = ()
 
-    def taken(self, valid: PartialSuccess) -> "TakenRecords":
+    def taken(self, valid: PartialSuccess, batch_id: str) -> "TakenRecords":
         """Return the answer: `valid` is the part of the export that was taken."""
         unfit = valid.schema_violations or SchemaMisfits()
         misfits = (RecordError(self.places[m.record], m.column, m.reason) for m in unfit.misfits)
@@ -93,17 +93,19 @@ class ConvertedRecords(PartialSuccess):
             self.num_rejected + num_rejected,
             errors[-ERRORS_MAX:],
             is_repeat=bool(valid.warning),
+            batch_id=batch_id,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class TakenRecords:
-    """The answer about one request's records."""
+    """The answer about one request's records; all that are stored have the `batch_id`."""
 
     num_accepted: int
     num_rejected: int
     errors: tuple[RecordError, ...]
     is_repeat: bool
+    batch_id: str
 
 
 def to_logs(_: Signal, body: bytes, options: RecordOptions) -> ConvertedRecords:

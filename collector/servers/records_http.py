@@ -15,7 +15,7 @@ from blake3 import blake3
 
 from collector.intake.admission import AdmittedExport
 from collector.intake.intake import Intake
-from collector.otlp.export import DIGEST_BYTES, count_refused
+from collector.otlp.export import count_refused
 from collector.records.json_records import ConvertedRecords, Form, RecordOptions, TakenRecords
 from collector.records.json_times import TIMESTAMP_UNITS, TimestampUnit
 from collector.refusal import Refusal, Refused, malformed
@@ -24,6 +24,7 @@ from collector.servers.http_connections import kept
 from collector.servers.http_conventions import JSON, answer_refusal
 from meta.errors import Code
 from meta.telemetry import joined
+from segments.export_digest import DIGEST_BYTES
 
 RECORDS_PATH = "/v1/datasets/{name}/records"
 RECORDS_PATH_IN_GROUP = "/v1/groups/{group}/datasets/{name}/records"
@@ -139,5 +140,6 @@ def _answer(taken: TakenRecords) -> dict[str, Any]:
         "accepted": taken.num_accepted,
         "rejected": taken.num_rejected,
         "repeated": taken.is_repeat,
+        "batch_id": taken.batch_id,
         "errors": [asdict(error) for error in taken.errors],
     }

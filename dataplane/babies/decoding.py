@@ -10,7 +10,7 @@ import pyarrow as pa
 from dataplane.babies.columns import DecodedDataset, Rows
 from dataplane.babies.conformity import PassCheck, QuarantinedPart, divided, verdict_of
 from dataplane.babies.payload import Payload
-from dataplane.babies.receipts import Receipts, is_time_of_receipt
+from dataplane.babies.receipts import Receipts, reads_attribute
 from segments.otlp.arrow import Array, make, pc
 from segments.otlp.decode import Decoded, decode
 from segments.otlp.typed_attributes import RecordAttributes
@@ -126,7 +126,7 @@ def _with_promoted(
     if not spec.promoted:
         return rows, unconverted
     schema = section_schema(signal, spec.promoted)
-    reading = [column for column in spec.promoted if not is_time_of_receipt(column)]
+    reading = list(filter(reads_attribute, spec.promoted))
     batches = []
     size_bytes, first_row = rows.size_bytes, rows.start
     is_shared = any(column.scope in ("resource", "scope") for column in reading)

@@ -31,6 +31,8 @@ class Payload(NamedTuple):
     piece: int = 0
     # Records of the payload that were quarantined by themselves: their piece and verdict.
     part: str = ""
+    # That of the export as it was sent; empty = its collector stamped none.
+    digest: bytes = b""
 
     @property
     def is_one_piece(self) -> bool:

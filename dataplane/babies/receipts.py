@@ -1,8 +1,9 @@
-"""The columns `id` and `ingested_at`, which follow from how a record was received.
+"""The columns `id`, `ingested_at` and `batch_id`, which follow from how a record was received.
 
 A record's id is the attribute `id` that it came with. Otherwise it is made of the place of its
 payload and its own place among the rows of that, so each decoding of the payload, at any time, gets
 the same id: a nursery that tries again, a replay of the quarantine, and a reading of fresh records.
+Its batch id is the digest of the export that it came in, which the baby segment has.
 """
 
 from __future__ import annotations
@@ -15,15 +16,20 @@ from typing import Any, cast
 import pyarrow as pa
 
 from dataplane.babies.payload import Payload
+from segments.export_digest import batch_id_of
 from segments.otlp.arrow import Array, make, pc
 from segments.parquet.schema import TIMESTAMP
-from segments.parquet.spec import RECEIPT, PromotedColumn
+from segments.parquet.spec import RECEIPT, REQUEST, PromotedColumn
 
 _PLACE_BYTES = 16
 
 
-def is_time_of_receipt(column: PromotedColumn) -> bool:
-    """Whether a column is `ingested_at`, which reads no attribute."""
+def reads_attribute(column: PromotedColumn) -> bool:
+    """Whether a column's values are attributes: all but `ingested_at` and `batch_id`."""
+    return column.scope != REQUEST and not _is_time(column)
+
+
+def _is_time(column: PromotedColumn) -> bool:
     return column.scope == RECEIPT and column.kql_type == "datetime"
 
 
@@ -44,7 +50,9 @@ class Receipts:
         """Return the columns of rows from `start` on; `read` has those that read attributes."""
         completed: list[Any] = []
         for column in columns:
-            if is_time_of_receipt(column):
+            if column.scope == REQUEST:
+                completed.append(self._batch_ids(start, rows))
+            elif _is_time(column):
                 completed.append(self._times.slice(start, rows))
             elif column.scope == RECEIPT:
                 completed.append(pc.coalesce(read[column], self._ids.slice(start, rows)))
@@ -69,6 +77,16 @@ class Receipts:
     def _times(self) -> pa.Array[Any]:
         times = make.array([payload.received_at for payload in self._payloads], pa.int64())
         return cast("pa.Array[Any]", times.cast(TIMESTAMP).take(self._payload_of_row))
+
+    def _batch_ids(self, start: int, rows: int) -> pa.Array[Any]:
+        # Coded for these rows only: a dataset does not keep the ids of others in the same pass.
+        payloads: Any = self._payload_of_row.slice(start, rows)
+        return cast("pa.Array[Any]", self._batches.take(payloads).dictionary_encode())
+
+    @cached_property
+    def _batches(self) -> pa.Array[Any]:
+        batches = [batch_id_of(payload.digest) or None for payload in self._payloads]
+        return cast("pa.Array[Any]", make.array(batches, pa.string()))
 
     @cached_property
     def _ids(self) -> pa.Array[Any]:

@@ -106,6 +106,7 @@ def _payloads(part: TokenPart, baby: Baby, read: TaskRead, received_at: int) -> 
     is_validated = baby.is_stamped
     for index, body in enumerate(part.slices):
         records = stamped_records if is_validated else records_at_most(part.signal, body)
+        export = part.export(index, received_at)
         yield Payload(
             read.stream_id,
             read.offset,
@@ -113,9 +114,10 @@ def _payloads(part: TokenPart, baby: Baby, read: TaskRead, received_at: int) -> 
             part.signal,
             index,
             body,
-            part.received_at(index, received_at),
+            export.received_at,
             max(len(body), records * ROW_BYTES),
             is_validated,
+            digest=export.digest,
         )
 
 

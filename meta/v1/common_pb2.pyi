@@ -169,6 +169,10 @@ class _AttributeScopeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Attrib
     """How the record was received: the columns id and ingested_at of datasets with record_ids. Refused in
     requests for other columns.
     """
+    ATTRIBUTE_SCOPE_REQUEST: _AttributeScope.ValueType  # 101
+    """With which request the record was received: the column batch_id of datasets with batch_ids. Refused
+    in requests for other columns.
+    """
 
 class AttributeScope(_AttributeScope, metaclass=_AttributeScopeEnumTypeWrapper):
     """Attribute list that a promoted column reads."""
@@ -184,6 +188,10 @@ ATTRIBUTE_SCOPE_SCOPE: AttributeScope.ValueType  # 3
 ATTRIBUTE_SCOPE_RECEIPT: AttributeScope.ValueType  # 100
 """How the record was received: the columns id and ingested_at of datasets with record_ids. Refused in
 requests for other columns.
+"""
+ATTRIBUTE_SCOPE_REQUEST: AttributeScope.ValueType  # 101
+"""With which request the record was received: the column batch_id of datasets with batch_ids. Refused
+in requests for other columns.
 """
 Global___AttributeScope: _TypeAlias = AttributeScope  # noqa: Y015
 

@@ -972,6 +972,7 @@ class DatasetSettings(_message.Message):
     TIMESTAMP_UNIT_FIELD_NUMBER: _builtins.int
     AUTOMATIC_COLUMNS_FIELD_NUMBER: _builtins.int
     TIME_ADJUSTMENT_NANOS_FIELD_NUMBER: _builtins.int
+    BATCH_IDS_FIELD_NUMBER: _builtins.int
     records_per_month: _builtins.int
     """Records a calendar month (UTC): 0 = the server's default, n = limit, -1 = unlimited."""
     excess_events_allowed: _builtins.int
@@ -998,6 +999,11 @@ class DatasetSettings(_message.Message):
     time_adjustment_nanos: _builtins.int
     """Nanoseconds that readers add to the times of records where they are asked to, at most 3,660 days
     either way; 0 = none. Unset in replies = 0.
+    """
+    batch_ids: _builtins.bool
+    """Whether segments have the column batch_id: the digest of the record's export or request, 32
+    hexadecimal digits. It is in promoted_columns too, with bound = true: older segments always have
+    nulls. Refused (UPGRADE_UNFINISHED) until `segplane migrate --finish`. Unset in replies = false.
     """
     @_builtins.property
     def event_retention(self) -> _duration_pb2.Duration:
@@ -1062,13 +1068,16 @@ class DatasetSettings(_message.Message):
         timestamp_unit: Global___TimestampUnit.ValueType | None = ...,
         automatic_columns: Global___AutomaticColumns | None = ...,
         time_adjustment_nanos: _builtins.int | None = ...,
+        batch_ids: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns", "_binding", b"_binding", "_created_retention", b"_created_retention", "_deduplication", b"_deduplication", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_schema_violations", b"_schema_violations", "_time_adjustment_nanos", b"_time_adjustment_nanos", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "automatic_columns", b"automatic_columns", "binding", b"binding", "created_retention", b"created_retention", "deduplication", b"deduplication", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "schema_violations", b"schema_violations", "time_adjustment_nanos", b"time_adjustment_nanos", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns", "_batch_ids", b"_batch_ids", "_binding", b"_binding", "_created_retention", b"_created_retention", "_deduplication", b"_deduplication", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_schema_violations", b"_schema_violations", "_time_adjustment_nanos", b"_time_adjustment_nanos", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "automatic_columns", b"automatic_columns", "batch_ids", b"batch_ids", "binding", b"binding", "created_retention", b"created_retention", "deduplication", b"deduplication", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "schema_violations", b"schema_violations", "time_adjustment_nanos", b"time_adjustment_nanos", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns", "_binding", b"_binding", "_created_retention", b"_created_retention", "_deduplication", b"_deduplication", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_schema_violations", b"_schema_violations", "_time_adjustment_nanos", b"_time_adjustment_nanos", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "automatic_columns", b"automatic_columns", "binding", b"binding", "created_retention", b"created_retention", "deduplication", b"deduplication", "duplicates", b"duplicates", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "schema_violations", b"schema_violations", "store", b"store", "time_adjustment_nanos", b"time_adjustment_nanos", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns", "_batch_ids", b"_batch_ids", "_binding", b"_binding", "_created_retention", b"_created_retention", "_deduplication", b"_deduplication", "_event_retention", b"_event_retention", "_excess_events_allowed", b"_excess_events_allowed", "_foreign_files", b"_foreign_files", "_ingest_limits", b"_ingest_limits", "_promoted_columns", b"_promoted_columns", "_record_ids", b"_record_ids", "_records_per_month", b"_records_per_month", "_schema_violations", b"_schema_violations", "_time_adjustment_nanos", b"_time_adjustment_nanos", "_timestamp_unit", b"_timestamp_unit", "_tombstone_grace", b"_tombstone_grace", "automatic_columns", b"automatic_columns", "batch_ids", b"batch_ids", "binding", b"binding", "created_retention", b"created_retention", "deduplication", b"deduplication", "duplicates", b"duplicates", "event_retention", b"event_retention", "excess_events_allowed", b"excess_events_allowed", "foreign_files", b"foreign_files", "ingest_limits", b"ingest_limits", "promoted_columns", b"promoted_columns", "record_ids", b"record_ids", "records_per_month", b"records_per_month", "schema_violations", b"schema_violations", "store", b"store", "time_adjustment_nanos", b"time_adjustment_nanos", "timestamp_unit", b"timestamp_unit", "tombstone_grace", b"tombstone_grace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__automatic_columns: _TypeAlias = _typing.Literal["automatic_columns"]  # noqa: Y015
     _WhichOneofArgType__automatic_columns: _TypeAlias = _typing.Literal["_automatic_columns", b"_automatic_columns"]  # noqa: Y015
+    _WhichOneofReturnType__batch_ids: _TypeAlias = _typing.Literal["batch_ids"]  # noqa: Y015
+    _WhichOneofArgType__batch_ids: _TypeAlias = _typing.Literal["_batch_ids", b"_batch_ids"]  # noqa: Y015
     _WhichOneofReturnType__binding: _TypeAlias = _typing.Literal["binding"]  # noqa: Y015
     _WhichOneofArgType__binding: _TypeAlias = _typing.Literal["_binding", b"_binding"]  # noqa: Y015
     _WhichOneofReturnType__created_retention: _TypeAlias = _typing.Literal["created_retention"]  # noqa: Y015
@@ -1099,6 +1108,8 @@ class DatasetSettings(_message.Message):
     _WhichOneofArgType__tombstone_grace: _TypeAlias = _typing.Literal["_tombstone_grace", b"_tombstone_grace"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__automatic_columns) -> _WhichOneofReturnType__automatic_columns | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__batch_ids) -> _WhichOneofReturnType__batch_ids | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__binding) -> _WhichOneofReturnType__binding | None: ...
     @_typing.overload

@@ -15,6 +15,7 @@ from dataplane.babies.conformity import QuarantinedPart
 from dataplane.babies.payload import Payload
 from segments.baby import baby_of
 from segments.errors import ObjectExists, StoreError
+from segments.export_digest import batch_id_of
 from segments.keys import (
     quarantine_key,
     quarantine_note_key,
@@ -65,6 +66,7 @@ class Quarantine:
         facts: dict[str, object] = {
             "dataset_id": dataset_id,
             "received_at_nanos": payload.received_at,
+            "batch_id": batch_id_of(payload.digest),
         }
         with suppress(DecodeError):
             facts["records"] = read_facts(payload.signal, payload.body).num_records

@@ -1,5 +1,6 @@
 """Payloads of the quarantine, listed from the bucket with their notes, page by page."""
 
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,13 +15,15 @@ from segments.typed.conformity import FORMER_SCHEMA_VIOLATION, SCHEMA_VIOLATION
 READ_MAX = 10_000
 _READS_AT_ONCE = 16
 _GROUP = 128
+_BATCH_ID = re.compile("([0-9a-f]{2})*")
 
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
     """One payload, or a whole baby segment, and its note.
 
-    `dataset_id` and `received_at_nanos` are "" and 0 in notes of release 0.1.0.
+    `dataset_id` and `received_at_nanos` are "" and 0 in notes of release 0.1.0. `batch_id` is "" in
+    notes of releases before 0.4.0.
     """
 
     key: str
@@ -32,6 +35,7 @@ class Quarantined:
     cause: str
     dataset_id: str
     received_at_nanos: int
+    batch_id: str = ""
 
     @property
     def is_damaged(self) -> bool:
@@ -88,7 +92,7 @@ def _group_size(rows: int, read_max: int) -> int:
 def described(store: ObjectStore, info: ObjectInfo, name: QuarantineKey) -> Quarantined:
     """Return a payload with its note."""
     note = read_note(store, info.key)
-    received_at = note.get("received_at_nanos")
+    received_at, batch_id = note.get("received_at_nanos"), str(note.get("batch_id", ""))
     return Quarantined(
         info.key,
         name.stream_id,
@@ -99,6 +103,7 @@ def described(store: ObjectStore, info: ObjectInfo, name: QuarantineKey) -> Quar
         _cause(note),
         str(note.get("dataset_id", "")),
         received_at if isinstance(received_at, int) else 0,
+        batch_id if _BATCH_ID.fullmatch(batch_id) else "",
     )
 
 

@@ -14,7 +14,7 @@ from segments.parquet.columns.promoted import promote
 from segments.parquet.columns.stored_columns import section_stored
 from segments.parquet.footer import FORMAT_VERSION
 from segments.parquet.schema import section_schema, sort_columns
-from segments.parquet.spec import SegmentSpec
+from segments.parquet.spec import REQUEST, SegmentSpec
 from segments.signals import Signal
 
 
@@ -48,13 +48,15 @@ class SectionAdapter:
             for c in spec.promoted
             if former.get(c.values, c.name) != c.name
         }
-        # A bound column that a segment lacks is null permanently; files of others have attributes.
+        # A bound column that a segment lacks is null permanently; files of others have attributes,
+        # of which none is a batch id.
         computes_bound = isinstance(segment, ForeignFile)
         self._computed = tuple(
             column
             for column in spec.promoted
             if (column.definition, column.is_automatic) not in present
             and column.name not in self._renamed.values()
+            and column.scope != REQUEST
             and (computes_bound or not column.is_bound)
         )
         self._unconverted = 0

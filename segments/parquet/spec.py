@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from segments.deduplication import Deduplication
 
-RECEIPT = "receipt"
+# Scopes of columns that follow from how a record was received: `id` and `ingested_at`, `batch_id`.
+RECEIPT, REQUEST = "receipt", "request"
 # Types of automatic columns: values that are read back exactly as the JSON has them.
 AUTOMATIC_TYPES = frozenset(["string", "long"])
 
@@ -19,7 +20,7 @@ class PromotedColumn:
     """One typed column over an attribute, written in addition to the attribute JSON.
 
     `kql_type` is a type of KQL. `scope` names the attributes that are looked in: record, resource
-    or scope; or it is receipt, for two columns that follow from how a record was received.
+    or scope; or it is receipt or request, for columns that follow from how a record was received.
     `field_id` is its Parquet field id, for these four only; None in format 1. If a segment lacks a
     column that `is_bound`, its values stay null; any other is computed from the attributes. One
     that `is_automatic` is hidden, and has values of exactly its type alone

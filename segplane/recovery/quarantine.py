@@ -187,6 +187,7 @@ def _payload(item: Quarantined, body: bytes) -> "Payload":
         decoded_bytes=len(body),
         is_validated=False,
         part=f"{name.piece}-{name.verdict}" + "-outside" * name.is_outside if name.verdict else "",
+        digest=bytes.fromhex(item.batch_id),
     )
 
 

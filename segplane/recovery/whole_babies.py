@@ -149,6 +149,7 @@ def _payloads(name: QuarantineKey, part: TokenPart, received_at: int) -> Iterato
 
     for index, body in enumerate(part.slices):
         if index not in part.damaged:
+            export = part.export(index, received_at)
             yield Payload(
                 name.stream_id,
                 name.offset,
@@ -156,9 +157,10 @@ def _payloads(name: QuarantineKey, part: TokenPart, received_at: int) -> Iterato
                 part.signal,
                 index,
                 body,
-                part.received_at(index, received_at),
+                export.received_at,
                 decoded_bytes=len(body),
                 is_validated=False,
+                digest=export.digest,
             )
 
 

@@ -72,7 +72,10 @@ def test_records_are_committed_once_their_answer_comes(ground: Ground, sender: S
     as_lines = sender.answer(b'{"event": "c"}\n{"event": "d"}\n', Content_Type=NDJSON)
     compressed = sender.answer(gzip.compress(records("e")), Content_Encoding="gzip")
 
+    batch_id = as_json.pop("batch_id")
     assert as_json == {"accepted": 2, "rejected": 0, "repeated": False, "errors": []}
+    exports = [e for b in ground.committed_babies() for part in b.parts for e in part.exports]
+    assert bytes.fromhex(batch_id) in [export.digest for export in exports]
     assert [as_lines["accepted"], compressed["accepted"]] == [2, 1]
     assert events(ground) == ["a", "b", "c", "d", "e"]
 
@@ -98,8 +101,10 @@ def test_two_equal_clicks_are_two_and_a_repeat_is_one(ground: Ground, sender: Se
     other_key = sender.answer(records("keyed"), Idempotency_Key="k-2")
 
     assert [answer["repeated"] for answer in clicks] == [False, False]
+    assert len({answer["batch_id"] for answer in [*clicks, *timed, *named, *keyed]}) == 5
     for answers in (timed, named, keyed):
         assert [answer["repeated"] for answer in answers] == [False, True]
+        assert answers[0]["batch_id"] == answers[1]["batch_id"]
     assert not other_key["repeated"]
     assert events(ground) == ["click", "click", "keyed", "keyed", "named", "timed"]
 

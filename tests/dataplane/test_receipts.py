@@ -25,14 +25,19 @@ SPEC = SegmentSpec(
     (
         PromotedColumn("id", "string", "receipt", "id", 1_000, is_bound=True),
         PromotedColumn("ingested_at", "datetime", "receipt", "ingested_at", 1_002, is_bound=True),
+        PromotedColumn("batch_id", "string", "request", "batch_id", 1_004, is_bound=True),
     ),
 )
-COMPARED = ("id", "ingested_at", "timestamp", "attributes", "service_name")
+COMPARED = ("id", "ingested_at", "timestamp", "attributes", "service_name", "batch_id")
 
 
 def payload(body: bytes, offset: int = 0, piece: int = 0, signal: Signal = "logs") -> Payload:
     received_at = 1_700_000_000_123_456_789 + offset
-    return Payload("s", offset, "t", signal, 0, body, received_at, len(body), False, piece)
+    # Of some exports the digest is not there; of others more than the digest is.
+    digest = bytes([offset % 256]) * (0, 16, 24)[offset % 3]
+    return Payload(
+        "s", offset, "t", signal, 0, body, received_at, len(body), False, piece, digest=digest
+    )
 
 
 def decoded(*passes: Sequence[Payload]) -> list[tuple[object, ...]]:
@@ -118,3 +123,18 @@ def test_records_that_were_quarantined_by_themselves_share_no_id_with_the_rest()
     part = whole._replace(body=logs({}), part="0-0123456789abcdef")
 
     assert not {row[0] for row in decoded([whole])} & {row[0] for row in decoded([part])}
+
+
+def test_a_batch_id_is_the_digest_of_the_export_and_never_an_attribute() -> None:
+    text = AnyValue(string_value="7" * 32)
+    # Few and many records are read by two readers of JSON.
+    for number in (2, 100):
+        body = logs(*[{"batch_id": text}] * number)
+        rows = decoded([payload(body, offset) for offset in range(3)])
+
+        assert {(row[1].value, row[-1]) for row in rows} == {  # type: ignore[attr-defined]
+            (1_700_000_000_123_456_789, None),
+            (1_700_000_000_123_456_790, "01" * 16),
+            (1_700_000_000_123_456_791, "02" * 16),
+        }
+        assert len(rows) == 3 * number

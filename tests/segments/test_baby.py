@@ -84,7 +84,7 @@ def test_an_unstamped_baby_decodes_without_datasets() -> None:
     assert baby.parts == (part,)
     assert not baby.is_stamped
     assert not baby.is_stop
-    assert baby.parts[0].received_at(0, default=7) == 7
+    assert baby.parts[0].export(0, 7) == Export(b"", 7)
 
 
 def test_an_empty_unstamped_baby_is_a_stop_message() -> None:
@@ -97,8 +97,10 @@ def test_a_stamped_baby_is_a_stop_message_only_if_it_says_so() -> None:
 
 
 def test_a_slice_without_its_own_stamp_takes_the_time_of_the_flush() -> None:
-    assert BABY.parts[0].received_at(1, default=7) == 101
-    assert TokenPart("a", "logs", (b"", b""), exports=(Export(b"", 5),)).received_at(0, 7) == 7
+    assert BABY.parts[0].export(1, 7).received_at == 101
+    assert TokenPart("a", "logs", (b"", b""), exports=(Export(b"d", 5),)).export(0, 7) == Export(
+        b"", 7
+    )
 
 
 def test_the_checksum_is_crc32c() -> None:

@@ -213,14 +213,14 @@ def test_a_replay_that_was_merged_before_its_payload_was_deleted_is_not_repeated
         assert listed(stack.run) == []
 
 
-def identified(stack: Stack, collector: CollectorDriver) -> dict[str, tuple[str, datetime]]:
-    """The id and the time of receipt of each record that readers see, by its body."""
+def identified(stack: Stack, collector: CollectorDriver) -> dict[str, tuple[str, datetime, str]]:
+    """The id, time of receipt and batch id of each record that readers see, by its body."""
     listing = json.loads(stack.run("datasets", "list", "--json").stdout)
     (name,) = (item["name"] for item in listing if item["id"] == collector.dataset_id)
-    columns = ["body", "id", "ingested_at"]
+    columns = ["body", "id", "ingested_at", "batch_id"]
     with open_dataset(name, "logs", columns=columns, meta_address=stack.address) as opened:
         rows = [tuple(row.values()) for row in opened.to_table().to_pylist()]
-    by_body = {body: (record_id, received) for body, record_id, received in rows}
+    by_body = {body: (record_id, received, batch) for body, record_id, received, batch in rows}
     assert len(by_body) == len(rows)
     return by_body
 
@@ -232,6 +232,7 @@ def test_replayed_records_keep_their_ids_over_retry_merge_and_rebuild(
     with running(meta_settings) as stack:
         collector, schema = begin(stack)
         set_settings(stack.client, collector.dataset_id, pb.DatasetSettings(record_ids=True))
+        set_settings(stack.client, collector.dataset_id, pb.DatasetSettings(batch_ids=True))
         send(collector, *PRICES)
         nursery(stack.client).cycle()
         correct(stack.client, schema)
@@ -249,9 +250,10 @@ def test_replayed_records_keep_their_ids_over_retry_merge_and_rebuild(
         after_rebuild = identified(stack, collector)
 
     assert replayed.keys() == {*CONFORMING, *OTHERS}
-    assert len({record_id for record_id, _ in replayed.values()}) == len(PRICES)
+    assert len({record_id for record_id, _, _ in replayed.values()}) == len(PRICES)
     # All five came in one export.
-    assert len({received for _, received in replayed.values()}) == 1
+    ((_, batch_id),) = {(received, batch) for _, received, batch in replayed.values()}
+    assert len(batch_id) == 32
     assert replayed.items() <= after_merge.items()
     assert after_rebuild == after_merge
 
@@ -273,6 +275,7 @@ def write_as_a_killed_replay(
         len(body),
         False,
         part=f"{name.piece}-{name.verdict}",
+        digest=bytes.fromhex(item["batch_id"]),
     )
     request = pb.BeginReplayRequest(
         object_key=key, dataset_id=collector.dataset_id, acceptance=CONSENT

@@ -27,7 +27,7 @@ def test_every_command_of_the_page_works(
     monkeypatch.setenv("SEGPLANE_META_ADDRESS", meta_server.address)
     blocks = re.findall(r"```bash\n(.*?)```", PAGE.read_text(), re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
-    assert len(lines) == 18
+    assert len(lines) == 19
     shown: defaultdict[str, str] = defaultdict(str)
     for line in lines:
         program, *arguments = shlex.split(line)
@@ -41,6 +41,6 @@ def test_every_command_of_the_page_works(
     assert "order version 3: order_id:string" in shown["schemas update"]
     settings = json.loads(run("datasets", "columns", "shop", "--json"))
     names = [column["name"] for column in settings["promoted_columns"]["columns"]]
-    assert names[:-2] == ["order_id", "price", "paid_at", "cart", "tax", "rebate"]
-    assert names[-2:] == ["id", "ingested_at"]
+    assert names[:-3] == ["order_id", "price", "paid_at", "cart", "tax", "rebate"]
+    assert names[-3:] == ["id", "ingested_at", "batch_id"]
     assert "order version" not in run("datasets", "columns", "shop", "--schema", "none")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from meta.services.catalog import (
 from meta.services.catalog.automatic_columns import AutomaticSetting
 from meta.services.catalog.dataset_columns import PROMOTED_FIELD
 from meta.services.catalog.deduplication_setting import DeduplicationSetting
+from meta.services.catalog.promoted_columns import RECEIPT_COLUMNS
 from meta.store.catalog import bindings, datasets
 from meta.store.catalog.bindings import Binding
 from meta.store.catalog.dataset_layouts import PromotedColumnRow
@@ -24,16 +26,17 @@ from meta.v1 import operations_pb2
 
 @dataclass(frozen=True, slots=True)
 class ColumnChanges:
-    """Typed and automatic columns, record ids and key; a binding if `rebinds`. None = as is.
+    """Typed and automatic columns, and key; a binding if `rebinds`. None = as is.
 
-    `enforces` says that the treatment of records that violate the schema is set.
+    `receipt` says by setting whether the dataset is to have its columns of receipt. `enforces` says
+    that the treatment of records that violate the schema is set.
     """
 
     promoted: tuple[PromotedColumnRow, ...] | None
     rebinds: bool
     binding: Binding | None
     enforces: bool
-    record_ids: bool | None
+    receipt: Mapping[str, bool]
     deduplication: DeduplicationSetting | None
     automatic: AutomaticSetting | None
 
@@ -46,7 +49,7 @@ class ColumnChanges:
             has("binding"),
             dataset_columns.checked_binding(settings.binding) if has("binding") else None,
             has("schema_violations"),
-            settings.record_ids if has("record_ids") else None,
+            {f.name: is_on for f, is_on in settings.ListFields() if f.name in RECEIPT_COLUMNS},
             deduplication_setting.checked(settings.deduplication) if has("deduplication") else None,
             automatic_columns.checked(settings.automatic_columns)
             if has("automatic_columns")
@@ -56,7 +59,7 @@ class ColumnChanges:
     @property
     def is_changed(self) -> bool:
         """Whether the dataset's row has to be locked for its columns."""
-        given = (self.promoted, self.record_ids, self.deduplication, self.automatic)
+        given = (self.promoted, self.receipt or None, self.deduplication, self.automatic)
         return self.rebinds or self.enforces or any(change is not None for change in given)
 
     def apply(self, tx: Transaction, dataset_id: UUID) -> None:
@@ -66,8 +69,8 @@ class ColumnChanges:
             self.deduplication.apply(tx, dataset_id)
         if self.rebinds:
             dataset_columns.bind(tx, dataset_id, self.binding)
-        if self.record_ids is not None:
-            dataset_columns.set_record_ids(tx, dataset_id, has_ids=self.record_ids)
+        for setting, is_on in self.receipt.items():
+            dataset_columns.set_receipt(tx, dataset_id, setting, is_on=is_on)
         if self.promoted is not None:
             dataset_columns.promote(tx, dataset_id, self.promoted)
         if self.deduplication is not None:
@@ -82,7 +85,10 @@ class ColumnChanges:
         """Whether the dataset has all of the changes already."""
         return (
             self.promoted in (None, dataset_columns.current(tx, dataset_id))
-            and self.record_ids in (None, dataset_columns.has_record_ids(tx, dataset_id))
+            and all(
+                is_on == dataset_columns.has_receipt(tx, dataset_id, setting)
+                for setting, is_on in self.receipt.items()
+            )
             and (self.deduplication is None or self.deduplication.is_in_effect(tx, dataset_id))
             and (self.automatic is None or self.automatic.is_in_effect(tx, dataset_id))
             and (not self.rebinds or self.binding == bindings.read(tx, dataset_id))

@@ -13,7 +13,7 @@ def check(
 ) -> None:
     """Refuse names of the format, and those that differ in case alone. Raises InvalidArgument."""
     taken = {
-        column.name.casefold(): "a column of record_ids"
+        column.name.casefold(): f"a column of {promoted_columns.receipt_setting(column)}"
         if column.is_of_receipt
         else "a promoted column"
         for column in promoted

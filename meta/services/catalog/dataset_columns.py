@@ -22,13 +22,12 @@ from meta.store.catalog.dataset_layouts import PromotedColumnRow
 from meta.store.catalog.named_entries import keep_schema
 from meta.store.catalog.schemas import COLUMNS_MAX, SCHEMAS
 from meta.store.engine.pool import Transaction
-from meta.store.versions import versions
+from meta.store.versions import upgrades, versions
 from meta.store.versions.versions import Version
 from meta.v1 import common_pb2, operations_pb2
 
 PROMOTED_FIELD = "settings.promoted_columns.columns"
 BINDING_FIELD = "settings.binding"
-RECORD_IDS_FIELD = "settings.record_ids"
 # Each costs a change of the schema 10 ms.
 FOLLOWERS_MAX = 100
 
@@ -92,13 +91,14 @@ def promote(tx: Transaction, dataset_id: UUID, columns: Sequence[PromotedColumnR
     taken = {column.name.casefold() for column in bound}
     for column in added:
         if column.is_of_receipt:
+            setting = promoted_columns.receipt_setting(column)
             raise InvalidArgument(
-                f"{column.name} is a column of datasets with record_ids", field=PROMOTED_FIELD
+                f"{column.name} is a column of datasets with {setting}", field=PROMOTED_FIELD
             )
         if column.name.casefold() in taken:
             raise InvalidArgument(
                 f"{column.name} is a column of the schema that the dataset is bound to, or one of"
-                " its record_ids",
+                " its record_ids or batch_ids",
                 field=PROMOTED_FIELD,
             )
     checks.at_most(added, PROMOTED_FIELD, promoted_columns.COLUMNS_MAX)
@@ -133,23 +133,26 @@ def bind(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> None:
         audit.note(tx, "SetDatasetSettings", dataset_id, audit.states(old, binding))
 
 
-def set_record_ids(tx: Transaction, dataset_id: UUID, *, has_ids: bool) -> None:
-    """Add the columns of receipt to a dataset whose row is locked, or take them away.
+def set_receipt(tx: Transaction, dataset_id: UUID, setting: str, *, is_on: bool) -> None:
+    """Add columns of receipt to a dataset whose row is locked, or take them away.
 
-    Raises InvalidArgument if a column has or had one of their names.
+    Raises InvalidArgument if a column has or had one of their names, UpgradeUnfinished.
     """
-    before = current(tx, dataset_id)
-    if has_ids == has_record_ids(tx, dataset_id):
+    if is_on == has_receipt(tx, dataset_id, setting):
         return
+    before, field = current(tx, dataset_id), f"settings.{setting}"
+    changed = RECEIPT_COLUMNS[setting]
     schema = [column for column in before if column.is_of_schema]
+    receipt = [c for c in before if c.is_of_receipt and c not in changed]
     others = [c for c in before if not c.is_of_schema and not c.is_of_receipt]
-    added = RECEIPT_COLUMNS if has_ids else ()
-    column_names.check([*schema, *added], others, RECORD_IDS_FIELD)
-    column_names.check_former(
-        dataset_layouts.list_numbered(tx, dataset_id), added, RECORD_IDS_FIELD
-    )
-    _replace(tx, {dataset_id: [*schema, *added, *others]})
-    audit.note(tx, "SetDatasetSettings", dataset_id, f"record_ids: {str(has_ids).lower()}")
+    if is_on:
+        if setting == "batch_ids":
+            upgrades.require_finished(tx, "a column batch_id")
+        column_names.check([*schema, *receipt, *changed], others, field)
+        column_names.check_former(dataset_layouts.list_numbered(tx, dataset_id), changed, field)
+        receipt = sorted([*receipt, *changed], key=lambda column: column.scope)
+    _replace(tx, {dataset_id: [*schema, *receipt, *others]})
+    audit.note(tx, "SetDatasetSettings", dataset_id, f"{setting}: {str(is_on).lower()}")
 
 
 def lock_followers(tx: Transaction, identifier: UUID | str) -> Sequence[UUID]:
@@ -187,9 +190,9 @@ def current(tx: Transaction, dataset_id: UUID) -> tuple[PromotedColumnRow, ...]:
     return dataset_layouts.read(tx, [dataset_id])[dataset_id].promoted_columns
 
 
-def has_record_ids(tx: Transaction, dataset_id: UUID) -> bool:
-    """Whether a dataset has the columns of receipt."""
-    return any(column.is_of_receipt for column in current(tx, dataset_id))
+def has_receipt(tx: Transaction, dataset_id: UUID, setting: str) -> bool:
+    """Whether a dataset has the columns of receipt of a setting."""
+    return any(column in RECEIPT_COLUMNS[setting] for column in current(tx, dataset_id))
 
 
 def _are_same(columns: Sequence[PromotedColumnRow], stored: Sequence[PromotedColumnRow]) -> bool:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from kql import dataset_table
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
-from meta.store.catalog.dataset_layouts import RECEIPT_SCOPE, PromotedColumnRow
+from meta.store.catalog.dataset_layouts import RECEIPT_SCOPE, REQUEST_SCOPE, PromotedColumnRow
 from meta.v1 import common_pb2
 
 COLUMNS_MAX = 100
 # Names of automatic columns in segments.
 _AUTOMATIC_NAME = re.compile(r"\$[0-9]+")
 # Columns of a schema and of receipt, which readers of the list get too.
-BOUND_MAX = 1_002
+BOUND_MAX = 1_003
 # The columns of segments.parquet.schema: those of queries without the remainders of times, and
 # without what is computed. A test compares the two.
 FORMAT_COLUMNS = frozenset(
@@ -33,11 +33,19 @@ _SCOPES = frozenset(
         common_pb2.ATTRIBUTE_SCOPE_SCOPE,
     ]
 )
-# How a record was received. Callers that read the columns of a dataset find these among them.
-RECEIPT_COLUMNS = (
-    PromotedColumnRow("id", common_pb2.KQL_TYPE_STRING, RECEIPT_SCOPE, "id"),
-    PromotedColumnRow("ingested_at", common_pb2.KQL_TYPE_DATETIME, RECEIPT_SCOPE, "ingested_at"),
-)
+# How a record was received, by the setting that asks for it. Callers that read the columns of a
+# dataset find these among them.
+RECEIPT_COLUMNS = {
+    "record_ids": (
+        PromotedColumnRow("id", common_pb2.KQL_TYPE_STRING, RECEIPT_SCOPE, "id"),
+        PromotedColumnRow(
+            "ingested_at", common_pb2.KQL_TYPE_DATETIME, RECEIPT_SCOPE, "ingested_at"
+        ),
+    ),
+    "batch_ids": (
+        PromotedColumnRow("batch_id", common_pb2.KQL_TYPE_STRING, REQUEST_SCOPE, "batch_id"),
+    ),
+}
 
 
 def checked(
@@ -58,11 +66,16 @@ def checked(
             raise InvalidArgument(f"{at}.type cannot be promoted", field=f"{at}.type")
         attribute = checks.name(message.attribute, f"{at}.attribute")
         column = PromotedColumnRow(name, message.type, message.scope, attribute)
-        if column not in RECEIPT_COLUMNS:
+        if not any(column in columns for columns in RECEIPT_COLUMNS.values()):
             checked_scope(message.scope, f"{at}.scope")
         columns.append(column)
     checks.distinct([column.name.casefold() for column in columns], field)
     return tuple(columns)
+
+
+def receipt_setting(column: PromotedColumnRow) -> str:
+    """The setting that a column of receipt belongs to."""
+    return "batch_ids" if column.scope == REQUEST_SCOPE else "record_ids"
 
 
 def checked_scope(scope: int, field: str) -> int:

@@ -13,8 +13,8 @@ from segments.facts.written import Fault
 # Values of the enum that fit the mask of the table.
 SIGNAL_MAX = 14
 FORMAT_MAX = 2**15 - 1
-# A dataset has at most 100 promoted columns, 1,000 of a schema and two of receipt.
-FIELD_IDS_MAX = 1_102
+# A dataset has at most 100 promoted columns, 1,000 of a schema and three of receipt.
+FIELD_IDS_MAX = 1_103
 # Events, start and end of a segment or of one signal in it; times in nanoseconds, inclusive.
 Counts: TypeAlias = tuple[int, int, int]
 

@@ -35,8 +35,9 @@ from meta.store.tables.catalog import (
 )
 
 FIELD_ID_MIN = 1_000
-# ATTRIBUTE_SCOPE_RECEIPT of the contract: columns that follow from how a record was received.
-RECEIPT_SCOPE = 100
+# ATTRIBUTE_SCOPE_RECEIPT and _REQUEST of the contract: columns that follow from how a record was
+# received.
+RECEIPT_SCOPE, REQUEST_SCOPE = RECEIPT_SCOPES = (100, 101)
 _FIELD_ID_STEP = 2
 # Values of datasets.schema_violations from here on keep records that violate the schema from being
 # rows.
@@ -80,7 +81,7 @@ class PromotedColumnRow:
     @property
     def is_of_receipt(self) -> bool:
         """Whether the column follows from how a record was received, and reads no attribute."""
-        return self.scope == RECEIPT_SCOPE
+        return self.scope in RECEIPT_SCOPES
 
     @property
     def definition(self) -> dict[str, object]:
@@ -150,8 +151,8 @@ _ADD_FIELD = insert(sharding_fields)
 _ADD_COLUMN = insert(promoted_columns)
 _BIND = text("""
     UPDATE promoted_field_ids f SET is_bound = true FROM promoted_columns c
-    WHERE c.dataset_id = :dataset AND (c.is_of_schema OR c.scope = :receipt) AND NOT f.is_bound
-      AND (f.dataset_id, f.name, f.type, f.scope, f.attribute)
+    WHERE c.dataset_id = :dataset AND (c.is_of_schema OR c.scope = ANY (:receipt))
+      AND NOT f.is_bound AND (f.dataset_id, f.name, f.type, f.scope, f.attribute)
         = (c.dataset_id, c.name, c.type, c.scope, c.attribute)
 """)
 _EXPECT = text("""
@@ -244,7 +245,7 @@ def replace_promoted_columns(
     if rows:
         tx.execute(_ADD_COLUMN, rows)
         allocate_field_ids(tx, dataset_id, columns)
-    tx.execute(_BIND, {"dataset": dataset_id, "receipt": RECEIPT_SCOPE})
+    tx.execute(_BIND, {"dataset": dataset_id, "receipt": list(RECEIPT_SCOPES)})
     tx.execute(_EXPECT, {"dataset": dataset_id})
 
 

@@ -166,6 +166,7 @@ SCHEMAS: dict[str, Schema] = {
             "accepted": _WHOLE,
             "rejected": _WHOLE,
             "repeated": {"type": "boolean"},
+            "batch_id": _TEXT,
             "errors": list_of({"type": "object"}),
         }
     ),

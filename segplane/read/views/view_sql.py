@@ -21,6 +21,7 @@ _SCOPES = {
     common_pb2.ATTRIBUTE_SCOPE_RESOURCE: "resource",
     common_pb2.ATTRIBUTE_SCOPE_SCOPE: "scope",
     common_pb2.ATTRIBUTE_SCOPE_RECEIPT: "receipt",
+    common_pb2.ATTRIBUTE_SCOPE_REQUEST: "request",
 }
 
 

@@ -27,8 +27,8 @@ Promote = Annotated[
     ),
 ]
 FIELDS = (
-    *("binding", "schema_violations", "promoted_columns", "record_ids", "timestamp_unit"),
-    *("time_adjustment_nanos", "automatic_columns", "foreign_files"),
+    *("binding", "schema_violations", "promoted_columns", "record_ids", "batch_ids"),
+    *("timestamp_unit", "time_adjustment_nanos", "automatic_columns", "foreign_files"),
 )
 _COLUMN = re.compile(r"(?P<name>[^:]+):(?P<type>\w+):(?P<scope>\w+):(?P<attribute>.+)")
 _MAPPED = re.compile(r"(?P<column>[^:]+):(?P<scope>record|resource|scope):(?P<attribute>.+)")
@@ -48,6 +48,7 @@ def set_columns(
     promote: Promote = None,
     promote_none: bool = False,
     record_ids: bool | None = None,
+    batch_ids: bool | None = None,
     timestamp_unit: Unit | None = None,
     time_adjustment: Annotated[str | None, Option(metavar="[-]LENGTH")] = None,
     automatic_columns: Literal["on", "off"] | None = None,
@@ -65,6 +66,7 @@ def set_columns(
             there, as usual, the quarantine, or a rejection that the sender sees.
         promote_none: Remove all promoted columns.
         record_ids: Have the columns id and ingested_at in segments that are written from now on.
+        batch_ids: Have the column batch_id, the digest of each record's request, in new segments.
         timestamp_unit: Unit of numeric timestamps in JSON records; guess: by the magnitude.
         time_adjustment: What readers add to times on request, such as 90m or -30s; 0 removes it.
         automatic_columns: Whether there are hidden columns over attributes, which queries read.
@@ -79,6 +81,7 @@ def set_columns(
     change.set_fields(
         schema_violations=_number(schema_violations, pb.SchemaViolations, "SCHEMA_VIOLATIONS"),
         record_ids=record_ids,
+        batch_ids=batch_ids,
         timestamp_unit=_number(timestamp_unit, pb.TimestampUnit, "TIMESTAMP_UNIT"),
         time_adjustment_nanos=_nanos(time_adjustment),
         automatic_columns__enabled=automatic_columns and automatic_columns == "on",

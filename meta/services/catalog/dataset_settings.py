@@ -28,6 +28,7 @@ from meta.store.deletion import baselines, dataset_deletion
 from meta.store.deletion.baselines import Expiring
 from meta.store.engine.pool import Transaction
 from meta.store.registration import conservation
+from meta.store.versions import upgrades
 from meta.v1 import operations_pb2
 
 COLUMN_CHARACTERS_MAX = 255
@@ -162,6 +163,8 @@ def _change(
     dataset = datasets.lock_settings(tx, dataset_id)
     old: DatasetSettings = dataset_settings.read(tx, dataset_id)
     new = replace(old, **changes)
+    if new.time_adjustment_nanos and not old.time_adjustment_nanos:
+        upgrades.require_finished(tx, "a time adjustment")
     dataset_settings.write(tx, dataset_id, new)
     expiring = Expiring()
     if confirmed is not None or changes.keys() & _RETENTIONS:

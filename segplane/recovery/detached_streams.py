@@ -4,7 +4,7 @@ A stream whose collector has begun another one is ended behind the babies that w
 it. Any other continues behind the babies that are gone.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from uuid import UUID
@@ -45,7 +45,7 @@ class DetachedStreams:
 
     transactions: Transactions
     store: ObjectStore
-    waiting: Set[str] | None
+    waiting: Collection[str] | None
     is_dry_run: bool
 
     def settle(self) -> Iterator[SettledStream]:

@@ -59,7 +59,7 @@ class SegmentsOutcome:
     hidden: tuple[str, ...] = ()
     left: Mapping[str, str] = field(default_factory=dict)
     # Streams whose records segments that are left hold; None if that is not known of one.
-    left_streams: frozenset[str] | None = frozenset()
+    left_streams: tuple[str, ...] | None = ()
     new_dataset_ids: tuple[str, ...] = ()
     # The unknown streams that came back with segments.
     streams: Mapping[str, UnknownTail] = field(default_factory=dict)
@@ -126,12 +126,12 @@ def _new_datasets(transactions: Transactions, returning: Iterable[Planned]) -> t
 
 def _left_streams(
     datasets: Iterable[Planned], remaining: Mapping[str, str]
-) -> frozenset[str] | None:
+) -> tuple[str, ...] | None:
     if any(r.startswith((_UNREADABLE, _UNDESCRIBED)) for r in remaining.values()):
         return None
     lost = (segment for dataset in datasets for segment in dataset.lost)
     ranges = (s.footer.ranges for s in lost if s.key in remaining)
-    return frozenset(span.stream_id for spans in ranges for span in spans)
+    return tuple(sorted({span.stream_id for spans in ranges for span in spans}))
 
 
 def _plan(

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from meta.client import MetaClient
 from meta.errors import UpgradeUnfinished
 from meta.v1 import resources_pb2 as pb
 from tests.releases.recorded_catalog import SETTINGS, Tokens
@@ -42,6 +43,13 @@ def before(database_url: str, objects: Path) -> Iterator[Installation]:
     with installation(RELEASE_BEFORE, database_url, objects.parent) as run:
         assert run.meta.port
         yield run
+
+
+@pytest.fixture
+def admin_of_today(before: Installation, meta_server: MetaServer) -> Iterator[MetaClient]:
+    """Today's meta, to a caller with the credential that the recorded database asks for."""
+    with MetaClient(meta_server.address, auth_token=ADMIN) as client:
+        yield client
 
 
 # `before` starts first: meta of today migrates a database that it serves.
@@ -98,15 +106,17 @@ def test_a_dataset_that_either_release_makes_is_read_by_both(
 
 
 def test_what_the_release_before_would_not_obey_waits_for_the_finish(
-    before: Installation, meta_server: MetaServer
+    before: Installation, admin_of_today: MetaClient
 ) -> None:
-    resources = meta_server.client.resources
+    resources = admin_of_today.resources
     web = pb.ResourceRef(kind=pb.RESOURCE_KIND_DATASET, name="web")
     calls: tuple[Callable[[], object], ...] = (
         lambda: resources.LockResource(pb.LockResourceRequest(resource=web, reason="a case")),
         lambda: resources.CreateGroup(pb.CreateGroupRequest(name="shop")),
         lambda: resources.VacuumDatasets(
-            pb.VacuumDatasetsRequest(vacuum_id=str(uuid4()), dataset_name="web")
+            pb.VacuumDatasetsRequest(
+                vacuum_id=str(uuid4()), dataset_name="web", older_than_secs=3_600
+            )
         ),
     )
 

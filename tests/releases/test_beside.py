@@ -126,7 +126,7 @@ def test_what_the_release_before_would_not_obey_waits_for_the_finish(
 
     # Nothing of them is left for the other meta, which changes and deletes the dataset as before.
     with before.client(ADMIN) as admin:
-        listed = admin.call("CatalogService.ListDatasets")["datasets"]
+        listed = admin.call("CatalogService.ListDatasets")["items"]
         assert "web" in {dataset["name"] for dataset in listed}
         dataset_id = admin.call("CatalogService.CreateDataset", {"name": "passing"})["id"]
         admin.call("CatalogService.DeleteDataset", {"id": dataset_id})

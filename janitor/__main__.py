@@ -1,7 +1,7 @@
 """`python -m janitor`: plans merges, and deletes tombstoned and orphaned objects."""
 
-import meta.process.bare_structlog
-import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
+import meta.grpc_core  # before grpc, which reads it once
+import meta.process.bare_structlog  # noqa: F401
 
 # isort: split
 from janitor import config, loop

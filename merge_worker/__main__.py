@@ -1,7 +1,7 @@
 """`python -m merge_worker`: compacts merged segments, one merge task a core."""
 
-import meta.process.bare_structlog
-import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
+import meta.grpc_core  # before grpc, which reads it once
+import meta.process.bare_structlog  # noqa: F401
 
 # isort: split
 from dataplane import meta_connection

@@ -1,7 +1,7 @@
 """`python -m meta`: the gRPC server."""
 
-import meta.process.bare_structlog
-import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
+import meta.grpc_core  # before grpc, which reads it once
+import meta.process.bare_structlog  # noqa: F401
 
 # isort: split
 import sys

@@ -33,10 +33,6 @@ from segments.spark.versions import (
 # Time for a JVM whose connections are closed already.
 _END_SECS = 1.0
 
-# PySpark forks to start its JVM, and gRPC's fork handlers abort the child now and then (1 of 40
-# forks with two busy channels). gRPC reads this when it starts, so it is set on import.
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
-
 _FIRST_JOBS_MAX = 3
 # Java's message if an executor's interpreter is missing.
 _NO_PROGRAM = "Cannot run program"

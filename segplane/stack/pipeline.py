@@ -4,7 +4,7 @@ Both use one Spark application, and so one JVM. The application has as many slot
 together: a merge never holds up the nursery. If one loop ends, so does the process.
 """
 
-import meta.silent_grpc  # noqa: F401 - before grpc, which reads it once
+import meta.grpc_core  # noqa: F401 - before grpc, which reads it once
 
 # isort: split
 from collections.abc import Callable

@@ -21,11 +21,13 @@ class WorkerProcess:
     def __init__(
         self, module: str, environment: Mapping[str, str], arguments: Sequence[str] = ()
     ) -> None:
+        # Imports of this process set variables that the worker has to set itself.
+        inherited = {name: os.environ[name] for name in os.environ if not name.startswith("GRPC_")}
         self.lines: list[str] = []
         self._arrived = threading.Condition()
         self._popen = subprocess.Popen(
             [sys.executable, "-P", "-m", module, *arguments],
-            env={**os.environ, **environment},
+            env={**inherited, **environment},
             stderr=subprocess.PIPE,
             text=True,
         )

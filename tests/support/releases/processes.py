@@ -108,4 +108,5 @@ def run_command(release: Release, *arguments: str, **settings: str) -> str:
 
 def _environment(settings: Mapping[str, str]) -> dict[str, str]:
     inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    return {**inherited, **settings}
+    # Without it gRPC aborts the JVM of a merge worker of 0.3.0 (docs/operations.md, Upgrading).
+    return {**inherited, "GRPC_ENABLE_FORK_SUPPORT": "0", **settings}

@@ -79,15 +79,15 @@ def _due(kind: str) -> str:
 
 
 _DUE = text(" UNION ALL ".join(_due(kind) for kind in (GROUP, DATASET)) + "LIMIT :most")
-# A call that changes a dataset is not waited for: its change makes the name due again.
+# A call that changes a dataset is not waited for: its change makes the name due again. A name
+# that a server wrote after the entry was gone is noted, so that it is due for removal.
 _NOTE = {
     kind: text(f"""
         WITH noted AS (
           SELECT id, number
           FROM unnest(cast(:ids AS uuid[]), cast(:numbers AS bigint[])) AS n (id, number)
           JOIN {kind}s USING (id)
-          WHERE (number = {NONE}) = ({gone} IS NOT NULL)
-            AND (number = {NONE} OR noted_number < number)
+          WHERE number = {NONE} AND {gone} IS NOT NULL OR noted_number < number
           FOR NO KEY UPDATE OF {kind}s SKIP LOCKED)
         UPDATE {kind}s e SET noted_number = n.number FROM noted n WHERE e.id = n.id
     """)  # noqa: S608

@@ -21,8 +21,6 @@ from collector.ingestion import Ingestion
 from collector.intake.conversion import ConversionPool
 from collector.intake.intake import Intake, IntakeLimits
 from collector.intake.quotas import Quotas
-from collector.intake.token_limits import TokenLimits
-from collector.otlp.attribute_bounds import AttributeBounds
 from collector.otlp.export import CommittedDigests
 from collector.retry import Backoff
 from collector.servers.http_bodies import Bodies
@@ -35,6 +33,7 @@ from dataplane import meta_connection
 from dataplane.clocks import watch_skew
 from dataplane.location import Locator
 from dataplane.readiness import MetaReadiness
+from dataplane.reporting import Reporter, process_report
 from meta import metrics
 from meta.client.addresses import is_loopback_host
 from meta.errors import MetaError
@@ -42,6 +41,7 @@ from meta.process.exits import ConfigError
 from meta.process.health_calls import WAITING_CALLS, HealthCalls
 from meta.process.shutdown import Shutdown
 from meta.process.supervision import watch_parent
+from meta.self_report import SelfReport
 from segments.store.open import open_store
 
 # Exports under way make a few thousand objects, and leave no cycles in the ordinary course.
@@ -72,7 +72,10 @@ async def serve(settings: Settings) -> bool:
         await collector.listen(stack)
         if not await _prepare(settings, locator, stop):
             return True
-        return await collector.work(stop)
+        reporter = Reporter(collector.report(), locator).start()
+        is_clean = await collector.work(stop)
+        await asyncio.to_thread(reporter.end, is_orderly=is_clean)
+        return is_clean
 
 
 class Collector:
@@ -104,8 +107,13 @@ class Collector:
             digests,
             ConversionPool(settings.conversion_processes),
             ConversionPool(settings.conversion_processes),
-            _limits(settings),
+            IntakeLimits.of(settings),
         )
+
+    def report(self) -> SelfReport:
+        """Return what the collector says of itself."""
+        settings, progress = self._settings, self._flusher.progress
+        return process_report("collector", settings, progress, settings.grpc_bind, settings.tls)
 
     async def listen(self, stack: AsyncExitStack) -> None:
         """Open both ports; raises ConfigError if one cannot be had."""
@@ -227,25 +235,6 @@ class Collector:
 
 def _count_restricted(why: str) -> None:
     metrics.RESTRICTED_CALLS.labels("stranger", why).inc()
-
-
-def _limits(settings: Settings) -> IntakeLimits:
-    return IntakeLimits(
-        settings.export_size_bytes_max,
-        settings.export_records_max,
-        settings.export_timeout_secs,
-        settings.concurrent_exports_max,
-        TokenLimits(
-            bytes_per_sec=settings.token_bytes_per_sec_max,
-            exports_in_flight=settings.token_concurrent_exports_max,
-            memory_bytes=settings.token_buffer_size_bytes_max,
-        ),
-        AttributeBounds(
-            attributes_max=settings.attributes_max,
-            name_bytes_max=settings.attribute_name_bytes_max,
-            value_bytes_max=settings.attribute_value_bytes_max,
-        ),
-    )
 
 
 async def _prepare(settings: Settings, locator: Locator, stop: asyncio.Event) -> bool:

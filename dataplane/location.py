@@ -10,7 +10,7 @@ import structlog
 from meta.client import MetaClient, location
 from meta.errors import MetaError
 from meta.process.shutdown import Shutdown, every
-from meta.v1 import common_pb2, ingestion_pb2
+from meta.v1 import common_pb2, ingestion_pb2, status_pb2
 from segments.keys import store_of
 from segments.location import NamedStore, StoreLocation, Stores
 
@@ -45,10 +45,17 @@ class MetaLocation:
 
 
 def ask_location(
-    client: MetaClient, worker_id: str, deadline_secs: float = _DEADLINE_SECS
+    client: MetaClient,
+    worker_id: str,
+    deadline_secs: float = _DEADLINE_SECS,
+    report: status_pb2.ProcessReport | None = None,
 ) -> MetaLocation:
-    """Ask meta for the location of the objects; raises MetaError."""
-    request = ingestion_pb2.DownloadConfigRequest(worker_id=worker_id, omit_datasets=True)
+    """Ask meta for the location of the objects, with a report of the process; raises MetaError."""
+    # An empty one distinguishes it from a process of a release that does not report.
+    said = status_pb2.ProcessReport() if report is None else report
+    request = ingestion_pb2.DownloadConfigRequest(
+        worker_id=worker_id, omit_datasets=True, report=said
+    )
     reply = client.ingestion.DownloadConfig(request, timeout=deadline_secs)
     bucket = reply.cloud_object_prefix.bucket
     stores = tuple(NamedStore(store.name, location(store.bucket)) for store in reply.named_stores)
@@ -77,6 +84,8 @@ class Locator:
         self._lock = threading.Lock()
         self._known: MetaLocation | None = None
         self._asked_at = float("-inf")
+        # Makes the report with which the process asks; None = it has none.
+        self.report: Callable[[], status_pb2.ProcessReport] | None = None
 
     @property
     def known(self) -> MetaLocation:
@@ -119,7 +128,8 @@ class Locator:
 
     def ask(self, deadline_secs: float = _DEADLINE_SECS) -> None:
         """Ask meta now; raises MetaError."""
-        answer = ask_location(self._client, self._worker_id, deadline_secs)
+        report = self.report() if self.report is not None else None
+        answer = ask_location(self._client, self._worker_id, deadline_secs, report)
         with self._lock:
             former, self._asked_at = self._known, self._monotonic()
             if former is not None and former.config_version == answer.config_version:

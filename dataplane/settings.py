@@ -68,6 +68,8 @@ class ProcessSettings:
     meta_tls: ClientTls | None = setting_read(None, client_tls)
     # Address at which Prometheus metrics are served.
     metrics: MetricsAddress = setting_read(NO_METRICS, Environment.metrics)
+    # Name under which `segplane status` lists the process; by default its host and port.
+    process_name: str = setting("")
     # Overrides the location that meta names, such as s3:// with another endpoint; None = as meta
     # says.
     object_store: StoreLocation | None = setting_read(

@@ -34,6 +34,8 @@ class TaskRunner(Protocol):
 
     # Tasks that run at once.
     tasks_max: int
+    # Id of the Spark application; "" without Spark.
+    application_id: str
 
     def run(self, function: Callable[[T], R], item: T, label: str = "", description: str = "") -> R:
         """Run one task and return its result; raises TaskFailed, RunnerDied or RunnerUnusable.

@@ -9,6 +9,7 @@ import structlog
 
 from dataplane import meta_connection
 from dataplane.location import Locator
+from dataplane.reporting import Reporter, process_report
 from janitor import jobs
 from janitor.config import Settings
 from janitor.footers import read_footers
@@ -18,6 +19,7 @@ from meta import metrics
 from meta.client import MetaClient
 from meta.errors import DeletionHeld, MetaError
 from meta.process.shutdown import Shutdown, every
+from meta.self_report import Progress
 from segments.errors import StoreError, StoreUnusable
 from segments.ids import new_uuid7
 from segments.location import Stores
@@ -63,14 +65,19 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
         toolbox = Toolbox(meta, locator, settings, shutdown)
         log.info("janitor_started", object_store=toolbox.tools().store.location.url())
         # A thread each: a sweep over a large store must not delay planning and deletion.
+        progress = Progress()
         threads = [
-            threading.Thread(target=repeat, args=(job, toolbox.tools, shutdown), name=job.name)
+            threading.Thread(
+                target=repeat, args=(job, toolbox.tools, shutdown, progress), name=job.name
+            )
             for job in schedule(settings)
         ]
         for thread in threads:
             thread.start()
+        reporter = Reporter(process_report("janitor", settings, progress), locator).start()
         for thread in threads:
             thread.join()
+        reporter.end()
     log.info("janitor_stopped")
 
 
@@ -103,10 +110,16 @@ class Toolbox:
             )
 
 
-def repeat(job: Job, tools: Callable[[], Tools], shutdown: Shutdown) -> None:
+def repeat(
+    job: Job, tools: Callable[[], Tools], shutdown: Shutdown, progress: Progress | None = None
+) -> None:
     """Run one job at its interval until shutdown."""
+    progress = progress or Progress()
     for _ in every(job.interval_secs, shutdown):
-        run_once(job, tools)
+        if run_once(job, tools):
+            progress.made(job.name, job.name)
+        else:
+            progress.failed("its last run failed, see the log", job.name)
 
 
 def run_once(job: Job, tools: Callable[[], Tools]) -> bool:

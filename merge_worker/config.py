@@ -21,7 +21,7 @@ class Settings(SparkProcessSettings):
     """Settings of an operator; the defaults suit one machine of two cores."""
 
     # Name under which merge tasks are claimed; unique to this process by default.
-    worker_id: str = field(default_factory=process_name)
+    worker_id: str = field(default_factory=process_name, repr=False)
     # Pause after a poll that gave no task; doubles up to interval_secs_max while none comes.
     interval_secs: float = setting(1.0, low=0.01)
     # Longest pause between two polls.

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 import structlog
@@ -19,6 +19,7 @@ from meta.client import MetaClient, location
 from meta.errors import DeadlineExceeded, MetaError, Overloaded, RaceLost, Unavailable
 from meta.process.installed import installed_release
 from meta.process.shutdown import Shutdown
+from meta.self_report import Progress
 from meta.telemetry import span
 from meta.v1.merge_task_pb2 import (
     CompleteSegmentMergeTaskRequest,
@@ -99,6 +100,7 @@ class Worker:
     # Set when the drain time after a shutdown is over: running tasks are abandoned.
     give_up: threading.Event
     locator: Locator
+    progress: Progress = field(default_factory=Progress)
 
     def work(self, thread: int = 0) -> None:
         """Execute merge tasks until shutdown, with increasing pauses while there are none."""
@@ -114,6 +116,7 @@ class Worker:
             rest_secs = self.settings.interval_secs
             with span("merge_task", task_id=info.task_id, inputs=len(info.segments)):
                 self._work_on(info, in_force.buffer_bytes_max)
+            self.progress.made(f"merge task {info.task_id}")
 
     def _poll(self, dataset_ids: Sequence[str]) -> SegmentMergeTaskInfo | None:
         request = PollForSegmentMergeTaskRequest(
@@ -123,7 +126,9 @@ class Worker:
             reply = self.meta.merge_task.PollForSegmentMergeTask(request)
         except MetaError as error:
             log.warning("merge_poll_failed", reason=error.reason, error=error.message)
+            self.progress.failed(error.message)
             return None
+        self.progress.made("polled for a merge task")
         return reply.task if reply.HasField("task") else None
 
     def _work_on(self, info: SegmentMergeTaskInfo, buffer_bytes_max: int) -> None:

@@ -5,6 +5,7 @@ import threading
 from dataplane.clocks import watch_skew
 from dataplane.drain import drain
 from dataplane.location import Locator
+from dataplane.reporting import Reporter, process_report
 from dataplane.task_runner import TaskRunner
 from merge_worker import job
 from merge_worker.config import Settings
@@ -65,6 +66,10 @@ def serve(
     for thread in threads:
         thread.start()
     watch_skew(meta, metrics.CLOCK_SKEW["merge_worker"], shutdown)
+    report = process_report(
+        "merge_worker", settings, worker.progress, folders=(settings.work_dir,), runner=runner
+    )
+    reporter = Reporter(report, locator).start()
     log.info("merge_worker_started", worker_id=settings.worker_id, threads=len(threads))
     shutdown.wait()
 
@@ -73,6 +78,7 @@ def serve(
         merger.cancel_all()
 
     drain(threads, 0.0 if deaths else settings.drain_secs, give_up)
+    reporter.end(is_orderly=not deaths)
     log.info("merge_worker_stopped")
     for death in deaths:
         if isinstance(death, RunnerUnusable):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from uuid import UUID
 
@@ -33,6 +33,8 @@ class Principal:
     role: Role
     # The datasets that the caller may see; None = all.
     dataset_ids: frozenset[UUID] | None = None
+    # End of the validity of its credential, in nanoseconds since 1970; 0 = none is known.
+    ends_at_nanos: int = field(default=0, compare=False)
 
     @property
     def is_shared(self) -> bool:
@@ -245,6 +247,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "SetCreatorQuota": (),
         "ListCreatorQuotas": (_C,),
     },
+    "StatusService": {"ListProcesses": (_J, _C)},
 }
 # The roles whose tokens may be limited to datasets, and the calls that such a token may make: each
 # answers as if the other datasets did not exist. Babies hold records of many datasets, so no call

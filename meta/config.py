@@ -97,6 +97,8 @@ class Settings:
     oidc: Oidc | None = None
     peppers: Peppers = field(default=Peppers(), repr=False)
     default_dataset: str = setting("default")
+    # Name under which `segplane status` lists the process; by default its host and port.
+    process_name: str = setting("")
     datasets_max: int = DATASETS_MAX
     datasets_per_creator_max: int = 0  # No quota.
     tokens_max: int = TOKENS_MAX

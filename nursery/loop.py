@@ -69,9 +69,9 @@ class Nursery:
         self._unknown_layouts: Mapping[str, str] = {}
         self._refused = RefusedDatasets(self._clock.monotonic)
         registrations = Registrations(client)
-        self._registrations = EventRegistrations(registrations, lambda: self._locator.stores)
+        self._registrations = EventRegistrations(registrations, lambda: self.locator.stores)
         name, monotonic = process_name(), self._clock.monotonic
-        self._locator = Locator(client, f"nursery/{name}", settings.object_store, monotonic)
+        self.locator = Locator(client, f"nursery/{name}", settings.object_store, monotonic)
         self._probed: Stores | None = None
         # Halved by each failed job, down to one, and doubled by each successful one.
         self._babies_max = settings.batch_babies_max
@@ -89,7 +89,7 @@ class Nursery:
     @property
     def settings(self) -> Settings:
         """The settings in force: those that operators keep in meta, else the environment's."""
-        return self._settings.with_given(self._locator.worker_settings)
+        return self._settings.with_given(self.locator.worker_settings)
 
     def close(self) -> None:
         """Leave the streams to other nurseries."""
@@ -102,7 +102,7 @@ class Nursery:
         """
         with span("nursery.cycle"):
             self.is_whole = False
-            self._locator.refresh()
+            self.locator.refresh()
             self._acquire_shards()
             # All streams are polled from time to time; in between, those that changed.
             tended_secs = self._clock.monotonic() - self._tended_at
@@ -172,7 +172,7 @@ class Nursery:
         metrics.NURSERY_WAITING_DATASETS.set(len(waiting))
 
     def _open_store(self) -> ObjectStore:
-        stores = self._locator.stores
+        stores = self.locator.stores
         store = open_stores(stores)
         if stores != self._probed:
             store.probe()
@@ -202,7 +202,7 @@ class Nursery:
         with span(
             "nursery.execution.job", tasks=len(cycle_plan.tasks), babies=cycle_plan.num_babies
         ):
-            for index, outcome in self._run_tasks(cycle_plan.tasks, self._locator.stores):
+            for index, outcome in self._run_tasks(cycle_plan.tasks, self.locator.stores):
                 if isinstance(outcome, TaskFailed):
                     tracker.fail(index)
                     errors.append(str(outcome))
@@ -258,7 +258,7 @@ class Nursery:
         if not finished:
             return 0.0
         started = self._clock.monotonic()
-        done = self._registrations.register(self._locator.known.bucket_of, finished)
+        done = self._registrations.register(self.locator.known.bucket_of, finished)
         for move, registered in zip(finished, done, strict=True):
             self._note_registered(move.move.dataset_id, registered)
         self._note_waiting()

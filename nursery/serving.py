@@ -6,14 +6,18 @@ Cycles run in a thread, so that no job can delay a shutdown.
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import gettempdir
 
 import structlog
 
 from dataplane import meta_connection
 from dataplane.drain import drain
+from dataplane.reporting import Reporter, process_report
 from dataplane.task_runner import TaskRunner
 from meta.errors import MetaError
 from meta.process.shutdown import Shutdown
+from meta.self_report import Progress
 from nursery.config import Settings
 from nursery.execution import job
 from nursery.execution.execute import Budget
@@ -57,6 +61,7 @@ class Cycles:
         self._merged_secs = min(MERGED_SHARE * wait_secs, IDLE_SECS_MAX)
         self._shutdown = shutdown
         self._clock = clock
+        self.progress = Progress()
         self._thread = threading.Thread(target=self._run, name="cycles", daemon=True)
         # The error that ended the cycles, and with them the process.
         self.error: BaseException | None = None
@@ -91,12 +96,16 @@ class Cycles:
         try:
             # First, so that a dead runner is found even while meta is unavailable.
             self._check_runner()
-            return self._nursery.cycle()
+            is_more = self._nursery.cycle()
         except StoreUnusable:
             raise
         except (MetaError, StoreError) as error:
-            log.warning("cycle_failed", error=f"{type(error).__name__}: {error}")
+            failure = f"{type(error).__name__}: {error}"
+            log.warning("cycle_failed", error=failure)
+            self.progress.failed(failure)
             return False
+        self.progress.made("polled, nothing to merge" if self._nursery.is_idle else "merged")
+        return is_more
 
 
 def serve(settings: Settings, runner: TaskRunner, tasks_max: int, shutdown: Shutdown) -> bool:
@@ -114,10 +123,15 @@ def serve(settings: Settings, runner: TaskRunner, tasks_max: int, shutdown: Shut
         nursery = Nursery(client, settings, run_tasks, tasks_max, shutdown=shutdown)
         cycles = Cycles(nursery, runner.check, settings.interval_secs, shutdown, settings.wait_secs)
         cycles.start()
+        report = process_report(
+            "nursery", settings, cycles.progress, folders=(Path(gettempdir()),), runner=runner
+        )
+        reporter = Reporter(report, nursery.locator).start()
         log.info("nursery_started", master=settings.spark_master, meta=settings.meta_address)
         shutdown.wait()
         has_ended = cycles.end(settings.drain_secs, lambda: runner.cancel_all(job.LABELS))
         nursery.close()
+        reporter.end(is_orderly=cycles.error is None and has_ended)
     is_clean = _is_clean(cycles.error, has_ended)
     log.info("nursery_stopped")
     return is_clean

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from collector.auth import TokenCache
+from collector.config import Settings
 from collector.ingestion import MonthlyUsage, ValidToken
 from collector.intake.admission import AdmittedExport
 from collector.intake.checks import AttributeSizes, Check, Conformity, EventAges, in_order
@@ -26,9 +27,8 @@ from collector.otlp.export import (
 )
 from collector.otlp.partial_success import PartialSuccess
 from collector.records.json_records import ConvertedRecords, RecordOptions, TakenRecords
-from collector.refusal import Refusal, Refused, unavailable
+from collector.refusal import Refusal, Refused, not_routed, unavailable
 from collector.streams.buffer import OVERHEAD_BYTES, Buffer, MemoryBudget, PendingExport
-from collector.streams.flusher import not_routed
 from meta.metrics import (
     CUT_ATTRIBUTES,
     REJECTED_RECORDS,
@@ -49,6 +49,26 @@ class IntakeLimits:
     concurrent_exports_max: int
     token: TokenLimits
     attributes: AttributeBounds
+
+    @classmethod
+    def of(cls, settings: Settings) -> "IntakeLimits":
+        """Return the limits that an operator has set."""
+        return cls(
+            settings.export_size_bytes_max,
+            settings.export_records_max,
+            settings.export_timeout_secs,
+            settings.concurrent_exports_max,
+            TokenLimits(
+                bytes_per_sec=settings.token_bytes_per_sec_max,
+                exports_in_flight=settings.token_concurrent_exports_max,
+                memory_bytes=settings.token_buffer_size_bytes_max,
+            ),
+            AttributeBounds(
+                attributes_max=settings.attributes_max,
+                name_bytes_max=settings.attribute_name_bytes_max,
+                value_bytes_max=settings.attribute_value_bytes_max,
+            ),
+        )
 
 
 @dataclass(slots=True)

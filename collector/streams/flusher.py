@@ -17,7 +17,7 @@ from collector.auth import UNKNOWN, TokenCache
 from collector.config import Settings
 from collector.ingestion import Ingestion, ValidToken
 from collector.otlp.export import CommittedDigests
-from collector.refusal import Refusal, Refused, unavailable
+from collector.refusal import Refusal, Refused, not_routed, unavailable
 from collector.retry import Backoff
 from collector.streams.babies import StreamBabies
 from collector.streams.buffer import Buffer, PendingExport
@@ -34,6 +34,7 @@ from collector.streams.stream import (
 )
 from meta.client import location
 from meta.errors import Code, MetaError, TokenUnknown
+from meta.self_report import Progress
 from meta.v1.ingestion_pb2 import RegisterForStreamResponse
 from segments.baby import Baby, BabyKind, Export, TokenPart
 from segments.signals import Signal
@@ -63,6 +64,7 @@ class Flusher:
         buffer: Buffer,
         digests: CommittedDigests,
     ) -> None:
+        self.progress = Progress()
         self._settings = settings
         self._ingestion = ingestion
         self._tokens = tokens
@@ -117,7 +119,9 @@ class Flusher:
         try:
             await self._write(exports)
         except Exception as error:
-            log.exception("flush_failed", exports=len(exports), error=type(error).__name__)
+            name = type(error).__name__
+            log.exception("flush_failed", exports=len(exports), error=name)
+            self.progress.failed(f"a flush failed: {name}")
             _refuse(exports, unavailable("export could not be committed").refusal)
         finally:
             for export in exports:
@@ -147,6 +151,7 @@ class Flusher:
             records=stamped.baby.num_records,
             size_bytes=written.size_bytes,
         )
+        self.progress.made("committed a baby segment")
         stored = list(stamped.exports)
         if written.deleted_dataset_ids:
             stored = [export for export in stored if not _refuse_deleted(export, stamped, written)]
@@ -245,11 +250,6 @@ class Flusher:
         self._buffer.batch_size_bytes_max = config.max_segment_size_bytes
         log.info("stream_opened", stream_id=stream_id, offset=next_offset, adopted_to=adopted_to)
         return StreamWriter(tail, adopted_to)
-
-
-def not_routed(signal: str) -> Refusal:
-    """The token is valid, but routes this signal to no dataset."""
-    return Refusal(Code.PERMISSION_DENIED, f"ingest token does not take {signal}")
 
 
 def _refuse_deleted(export: PendingExport, stamped: _StampedBaby, written: Written) -> bool:

@@ -77,6 +77,7 @@ class TaskProcesses:
 
     def __init__(self, tasks_max: int) -> None:
         self.tasks_max = tasks_max
+        self.application_id = ""
         self._free = threading.Semaphore(tasks_max)
         # Held for moments only, never while a task runs.
         self._lock = threading.Lock()

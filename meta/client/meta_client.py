@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         resources_pb2_grpc,
         segment_deletion_pb2_grpc,
         segment_lookup_pb2_grpc,
+        status_pb2_grpc,
     )
 
 DEADLINE_SECS = 30.0
@@ -61,6 +62,7 @@ class MetaClient:
     janitor: "janitor_pb2_grpc.JanitorServiceStub"
     operations: "operations_pb2_grpc.OperationsServiceStub"
     resources: "resources_pb2_grpc.ResourcesServiceStub"
+    status: "status_pb2_grpc.StatusServiceStub"
 
     def __init__(
         self,

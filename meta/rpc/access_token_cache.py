@@ -119,7 +119,7 @@ class AccessTokens:
 
 
 def _principal(access: ValidAccess) -> Principal:
-    return Principal(access.subject, Role(access.role), access.dataset_ids)
+    return Principal(access.subject, Role(access.role), access.dataset_ids, access.expires_at_nanos)
 
 
 class TokenLookups:

@@ -95,7 +95,8 @@ class JsonWebTokens:
             return None
         for value, role in self._oidc.roles:
             if value in held:
-                return Principal(subject, role)
+                ends_at_nanos = int(claims["exp"]) * 10**9
+                return Principal(subject, role, ends_at_nanos=ends_at_nanos)
         return None
 
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from meta.commits.process_reports import SAVED_EVERY_SECS, ProcessReports
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.process.shutdown import Shutdown
@@ -36,13 +37,19 @@ class RunningJobs:
 
 
 def start(
-    database: Database, report: Report, settings: Settings, shutdown: Shutdown
+    database: Database,
+    report: Report,
+    settings: Settings,
+    shutdown: Shutdown,
+    reports: ProcessReports,
 ) -> RunningJobs:
     """Start the jobs of one server; `report` sets its health."""
     releases = ReleaseWatch(Transactions(database), shutdown)
     # A server stops within a minute after an operator has raised the least release.
     watch = BackgroundJob("release", 30.0, releases.run_round)
-    running = background.start((*_jobs(database, report, settings, shutdown), watch), shutdown)
+    saved = BackgroundJob("processes", SAVED_EVERY_SECS, reports.save)
+    others = _jobs(database, report, settings, shutdown)
+    running = background.start((*others, watch, saved), shutdown)
     return RunningJobs(running, releases)
 
 

@@ -17,6 +17,7 @@ from grpc_reflection.v1alpha.reflection import aio as reflection_aio
 from meta.commits.change_feed import ChangeFeed
 from meta.commits.merge_debts import MergeDebts
 from meta.commits.merge_registrar import MergeRegistrar
+from meta.commits.process_reports import ProcessReports
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument
@@ -29,6 +30,7 @@ from meta.rpc.authentication import Authentication
 from meta.rpc.handlers import handlers_of
 from meta.rpc.pipeline import Pipeline
 from meta.rpc.restrictions import count_health_call
+from meta.self_report import Progress, SelfReport, memory, name_of
 from meta.server import jobs
 from meta.server.database_start import open_database
 from meta.services import operations
@@ -38,6 +40,7 @@ from meta.services.lookup.segment_lookup import SegmentLookupServicer
 from meta.services.merging.janitor import JanitorServicer
 from meta.services.merging.merge_task import MergeTaskServicer
 from meta.services.messages import checks, cursors
+from meta.services.messages.process_reports import OWN_SUBJECT, reported_process
 from meta.services.registration.nursery import NurseryServicer
 from meta.services.resources import locked_calls
 from meta.services.server_parts import ServerParts
@@ -48,7 +51,7 @@ from meta.store.access.token_secrets import TokenHasher
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Database, Transaction
 from meta.store.segments import object_stores
-from meta.watches import health, witness_watch
+from meta.watches import background, health, witness_watch
 
 log = structlog.get_logger()
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
@@ -68,6 +71,7 @@ class RunningServer:
     health: health_aio.HealthServicer
     names: tuple[str, ...]
     feed: ChangeFeed
+    reports: ProcessReports
     pipeline: Pipeline
 
     def report(self, state: health.DatabaseState) -> None:
@@ -158,7 +162,8 @@ async def _serve(
     pipeline = Pipeline(authentication, settings, transactions)
     methods = _Methods(pipeline, pipeline.unknown())
     feed = ChangeFeed(transactions, settings.watchers_max)
-    _register(methods, transactions, settings, feed)
+    reports = ProcessReports(transactions)
+    _register(methods, transactions, settings, feed, reports)
     names = tuple(dict.fromkeys(method.split("/")[1] for method in methods.handlers))
     # Health checks bypass the pipeline, so that calls of strangers cannot delay a probe.
     methods.handlers.update(HealthCalls(checker, count_health_call).handlers)
@@ -180,7 +185,7 @@ async def _serve(
         await health_server.start()
     database = transactions.database
     return RunningServer(
-        server, health_server, loop, port, database, checker, names, feed, pipeline
+        server, health_server, loop, port, database, checker, names, feed, reports, pipeline
     )
 
 
@@ -219,17 +224,21 @@ def _health_server(
 
 
 def _register(
-    methods: _Methods, transactions: Transactions, settings: Settings, feed: ChangeFeed
+    methods: _Methods,
+    transactions: Transactions,
+    settings: Settings,
+    feed: ChangeFeed,
+    reports: ProcessReports,
 ) -> None:
-    """Add the ten services."""
+    """Add the eleven services."""
     part = (transactions, settings)
     registrar = MergeRegistrar(transactions, settings.database.commit_batches)
     debts = MergeDebts(transactions, settings.merge_debt_segments, settings.merge_policy)
     hasher = TokenHasher(settings.peppers)
-    parts = ServerParts(transactions, settings, feed, registrar, hasher, debts)
+    parts = ServerParts(transactions, settings, feed, registrar, hasher, debts, reports)
     servicers = {
         "Catalog": CatalogServicer(*part),
-        "Ingestion": IngestionServicer(*part),
+        "Ingestion": IngestionServicer(*part, reports),
         "IngestToken": IngestTokenServicer(*part),
         "Nursery": NurseryServicer(parts),
         "MergeTask": MergeTaskServicer(*part),
@@ -241,6 +250,7 @@ def _register(
         methods.add(f"meta.v1.{name}Service", partial(getattr, servicer))
     methods.add("meta.v1.OperationsService", operations.find_in(operations.OPERATIONS, parts))
     methods.add("meta.v1.ResourcesService", operations.find_in(operations.RESOURCES, parts))
+    methods.add("meta.v1.StatusService", operations.find_in(operations.STATUS, parts))
 
 
 def _add_reflection(methods: _Methods, names: Iterable[str]) -> None:
@@ -261,10 +271,22 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
     log.info("meta_started", bind=settings.bind, port=running.port)
     if settings.is_unsafe_grace:
         log.warning("unsafe_short_grace", grace_secs=settings.lifetimes.tombstone_grace)
-    running_jobs = jobs.start(running.database, running.report, settings, shutdown)
+    self_report = SelfReport(
+        "meta",
+        name_of(settings.process_name, f":{running.port}", settings.metrics),
+        settings,
+        Progress(),
+        checks=(memory,),
+        certificates=[settings.tls.certificate_file] if settings.tls is not None else (),
+    )
+    running.reports.own = lambda now: reported_process(
+        self_report.message(is_ending=shutdown.is_requested), now, OWN_SUBJECT
+    )
+    running_jobs = jobs.start(running.database, running.report, settings, shutdown, running.reports)
     shutdown.wait()
     log.info("meta_draining", drain_secs=settings.drain_secs)
     running_jobs.join(settings.drain_secs)
+    background.attempt("processes", running.reports.save)
     running.stop(settings.drain_secs)
     log.info("meta_stopped")
     running_jobs.releases.check()

@@ -1,10 +1,11 @@
-"""Parts of a server that the functions of OperationsService and ResourcesService work with."""
+"""Parts of a server that the functions of its own services work with."""
 
 from dataclasses import dataclass, field
 
 from meta.commits.change_feed import ChangeFeed
 from meta.commits.merge_debts import MergeDebts
 from meta.commits.merge_registrar import MergeRegistrar
+from meta.commits.process_reports import ProcessReports
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.services.streams.creator_records import CreatorRecords
@@ -21,4 +22,5 @@ class ServerParts:
     registrar: MergeRegistrar
     hasher: TokenHasher
     debts: MergeDebts
+    reports: ProcessReports
     creators: CreatorRecords = field(default_factory=CreatorRecords)

@@ -25,33 +25,34 @@ _sym_db = _symbol_database.Default()
 from meta.v1 import common_pb2 as meta_dot_v1_dot_common__pb2
 from meta.v1 import ingest_token_pb2 as meta_dot_v1_dot_ingest__token__pb2
 from meta.v1 import nursery_pb2 as meta_dot_v1_dot_nursery__pb2
+from meta.v1 import status_pb2 as meta_dot_v1_dot_status__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17meta/v1/ingestion.proto\x12\x07meta.v1\x1a\x14meta/v1/common.proto\x1a\x1ameta/v1/ingest_token.proto\x1a\x15meta/v1/nursery.proto\"A\n\x15\x44ownloadConfigRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x15\n\romit_datasets\x18\x64 \x01(\x08\"\xa9\x02\n\x16\x44ownloadConfigResponse\x12\x16\n\x0e\x63onfig_version\x18\x01 \x01(\t\x12\x37\n\x13\x63loud_object_prefix\x18\x03 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12-\n\x0f\x64\x65\x66\x61ult_dataset\x18\x04 \x01(\x0b\x32\x14.meta.v1.DatasetInfo\x12,\n\x0eother_datasets\x18\x05 \x03(\x0b\x32\x14.meta.v1.DatasetInfo\x12\x30\n\x0fworker_settings\x18\x64 \x01(\x0b\x32\x17.meta.v1.WorkerSettings\x12)\n\x0cnamed_stores\x18\x65 \x03(\x0b\x32\x13.meta.v1.NamedStoreJ\x04\x08\x02\x10\x03\"w\n\x13SaveSegmentsRequest\x12(\n\x08segments\x18\x01 \x03(\x0b\x32\x16.meta.v1.CreateSegment\x12\x36\n\x12\x64\x65\x64uplication_keys\x18\x64 \x01(\x0b\x32\x1a.meta.v1.DeduplicationKeys\"#\n\x14SaveSegmentsResponse\x12\x0b\n\x03ids\x18\x01 \x03(\t\"f\n\x18RegisterForStreamRequest\x12\x18\n\x10\x63ollector_string\x18\x02 \x01(\t\x12\x14\n\x0c\x63ollector_id\x18\x03 \x01(\t\x12\x14\n\x0cingest_token\x18\x04 \x01(\tJ\x04\x08\x01\x10\x02\"\x81\x01\n\x0cStreamConfig\x12\x37\n\x13\x63loud_object_prefix\x18\x01 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12\x18\n\x10\x66lush_timeout_ms\x18\x02 \x01(\x04\x12\x1e\n\x16max_segment_size_bytes\x18\x03 \x01(\x04\"\xbb\x01\n\x19RegisterForStreamResponse\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12%\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x15.meta.v1.StreamConfig\x12\x10\n\x08token_id\x18\x03 \x01(\t\x12\x13\n\x0bnext_offset\x18\x64 \x01(\x03\x12,\n\x07routing\x18\x65 \x01(\x0b\x32\x1b.meta.v1.IngestTokenRouting\x12\x0f\n\x07\x63reated\x18\x66 \x01(\x08\"\xf1\x01\n\x13\x43ommitOffsetRequest\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x18\n\x10\x63ommitted_offset\x18\x02 \x01(\x03\x12\x12\n\nstart_time\x18\x03 \x01(\x03\x12\x10\n\x08\x65nd_time\x18\x04 \x01(\x03\x12\x12\n\nsize_bytes\x18\x05 \x01(\x03\x12\x13\n\x0bnum_records\x18\x06 \x01(\x03\x12\x10\n\x08\x66lush_id\x18\x64 \x01(\x0c\x12\x13\n\x0b\x64\x61taset_ids\x18\x65 \x03(\t\x12\x17\n\x0f\x64\x61taset_records\x18\x66 \x03(\x03\x12\x13\n\x06\x63rc32c\x18g \x01(\x07H\x00\x88\x01\x01\x42\t\n\x07_crc32c\"j\n\x14\x43ommitOffsetResponse\x12\x18\n\x10\x63ommitted_offset\x18\x64 \x01(\x03\x12\x1b\n\x13\x64\x65leted_dataset_ids\x18\x65 \x03(\t\x12\x1b\n\x13\x66oreign_dataset_ids\x18\x66 \x03(\t2\xdb\x02\n\x10IngestionService\x12Q\n\x0e\x44ownloadConfig\x12\x1e.meta.v1.DownloadConfigRequest\x1a\x1f.meta.v1.DownloadConfigResponse\x12K\n\x0cSaveSegments\x12\x1c.meta.v1.SaveSegmentsRequest\x1a\x1d.meta.v1.SaveSegmentsResponse\x12Z\n\x11RegisterForStream\x12!.meta.v1.RegisterForStreamRequest\x1a\".meta.v1.RegisterForStreamResponse\x12K\n\x0c\x43ommitOffset\x12\x1c.meta.v1.CommitOffsetRequest\x1a\x1d.meta.v1.CommitOffsetResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17meta/v1/ingestion.proto\x12\x07meta.v1\x1a\x14meta/v1/common.proto\x1a\x1ameta/v1/ingest_token.proto\x1a\x15meta/v1/nursery.proto\x1a\x14meta/v1/status.proto\"i\n\x15\x44ownloadConfigRequest\x12\x11\n\tworker_id\x18\x01 \x01(\t\x12\x15\n\romit_datasets\x18\x64 \x01(\x08\x12&\n\x06report\x18\x65 \x01(\x0b\x32\x16.meta.v1.ProcessReport\"\xa9\x02\n\x16\x44ownloadConfigResponse\x12\x16\n\x0e\x63onfig_version\x18\x01 \x01(\t\x12\x37\n\x13\x63loud_object_prefix\x18\x03 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12-\n\x0f\x64\x65\x66\x61ult_dataset\x18\x04 \x01(\x0b\x32\x14.meta.v1.DatasetInfo\x12,\n\x0eother_datasets\x18\x05 \x03(\x0b\x32\x14.meta.v1.DatasetInfo\x12\x30\n\x0fworker_settings\x18\x64 \x01(\x0b\x32\x17.meta.v1.WorkerSettings\x12)\n\x0cnamed_stores\x18\x65 \x03(\x0b\x32\x13.meta.v1.NamedStoreJ\x04\x08\x02\x10\x03\"w\n\x13SaveSegmentsRequest\x12(\n\x08segments\x18\x01 \x03(\x0b\x32\x16.meta.v1.CreateSegment\x12\x36\n\x12\x64\x65\x64uplication_keys\x18\x64 \x01(\x0b\x32\x1a.meta.v1.DeduplicationKeys\"#\n\x14SaveSegmentsResponse\x12\x0b\n\x03ids\x18\x01 \x03(\t\"f\n\x18RegisterForStreamRequest\x12\x18\n\x10\x63ollector_string\x18\x02 \x01(\t\x12\x14\n\x0c\x63ollector_id\x18\x03 \x01(\t\x12\x14\n\x0cingest_token\x18\x04 \x01(\tJ\x04\x08\x01\x10\x02\"\x81\x01\n\x0cStreamConfig\x12\x37\n\x13\x63loud_object_prefix\x18\x01 \x01(\x0b\x32\x1a.meta.v1.CloudObjectPrefix\x12\x18\n\x10\x66lush_timeout_ms\x18\x02 \x01(\x04\x12\x1e\n\x16max_segment_size_bytes\x18\x03 \x01(\x04\"\xbb\x01\n\x19RegisterForStreamResponse\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12%\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x15.meta.v1.StreamConfig\x12\x10\n\x08token_id\x18\x03 \x01(\t\x12\x13\n\x0bnext_offset\x18\x64 \x01(\x03\x12,\n\x07routing\x18\x65 \x01(\x0b\x32\x1b.meta.v1.IngestTokenRouting\x12\x0f\n\x07\x63reated\x18\x66 \x01(\x08\"\xf1\x01\n\x13\x43ommitOffsetRequest\x12\x11\n\tstream_id\x18\x01 \x01(\t\x12\x18\n\x10\x63ommitted_offset\x18\x02 \x01(\x03\x12\x12\n\nstart_time\x18\x03 \x01(\x03\x12\x10\n\x08\x65nd_time\x18\x04 \x01(\x03\x12\x12\n\nsize_bytes\x18\x05 \x01(\x03\x12\x13\n\x0bnum_records\x18\x06 \x01(\x03\x12\x10\n\x08\x66lush_id\x18\x64 \x01(\x0c\x12\x13\n\x0b\x64\x61taset_ids\x18\x65 \x03(\t\x12\x17\n\x0f\x64\x61taset_records\x18\x66 \x03(\x03\x12\x13\n\x06\x63rc32c\x18g \x01(\x07H\x00\x88\x01\x01\x42\t\n\x07_crc32c\"j\n\x14\x43ommitOffsetResponse\x12\x18\n\x10\x63ommitted_offset\x18\x64 \x01(\x03\x12\x1b\n\x13\x64\x65leted_dataset_ids\x18\x65 \x03(\t\x12\x1b\n\x13\x66oreign_dataset_ids\x18\x66 \x03(\t2\xdb\x02\n\x10IngestionService\x12Q\n\x0e\x44ownloadConfig\x12\x1e.meta.v1.DownloadConfigRequest\x1a\x1f.meta.v1.DownloadConfigResponse\x12K\n\x0cSaveSegments\x12\x1c.meta.v1.SaveSegmentsRequest\x1a\x1d.meta.v1.SaveSegmentsResponse\x12Z\n\x11RegisterForStream\x12!.meta.v1.RegisterForStreamRequest\x1a\".meta.v1.RegisterForStreamResponse\x12K\n\x0c\x43ommitOffset\x12\x1c.meta.v1.CommitOffsetRequest\x1a\x1d.meta.v1.CommitOffsetResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'meta.v1.ingestion_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DOWNLOADCONFIGREQUEST']._serialized_start=109
-  _globals['_DOWNLOADCONFIGREQUEST']._serialized_end=174
-  _globals['_DOWNLOADCONFIGRESPONSE']._serialized_start=177
-  _globals['_DOWNLOADCONFIGRESPONSE']._serialized_end=474
-  _globals['_SAVESEGMENTSREQUEST']._serialized_start=476
-  _globals['_SAVESEGMENTSREQUEST']._serialized_end=595
-  _globals['_SAVESEGMENTSRESPONSE']._serialized_start=597
-  _globals['_SAVESEGMENTSRESPONSE']._serialized_end=632
-  _globals['_REGISTERFORSTREAMREQUEST']._serialized_start=634
-  _globals['_REGISTERFORSTREAMREQUEST']._serialized_end=736
-  _globals['_STREAMCONFIG']._serialized_start=739
-  _globals['_STREAMCONFIG']._serialized_end=868
-  _globals['_REGISTERFORSTREAMRESPONSE']._serialized_start=871
-  _globals['_REGISTERFORSTREAMRESPONSE']._serialized_end=1058
-  _globals['_COMMITOFFSETREQUEST']._serialized_start=1061
-  _globals['_COMMITOFFSETREQUEST']._serialized_end=1302
-  _globals['_COMMITOFFSETRESPONSE']._serialized_start=1304
-  _globals['_COMMITOFFSETRESPONSE']._serialized_end=1410
-  _globals['_INGESTIONSERVICE']._serialized_start=1413
-  _globals['_INGESTIONSERVICE']._serialized_end=1760
+  _globals['_DOWNLOADCONFIGREQUEST']._serialized_start=131
+  _globals['_DOWNLOADCONFIGREQUEST']._serialized_end=236
+  _globals['_DOWNLOADCONFIGRESPONSE']._serialized_start=239
+  _globals['_DOWNLOADCONFIGRESPONSE']._serialized_end=536
+  _globals['_SAVESEGMENTSREQUEST']._serialized_start=538
+  _globals['_SAVESEGMENTSREQUEST']._serialized_end=657
+  _globals['_SAVESEGMENTSRESPONSE']._serialized_start=659
+  _globals['_SAVESEGMENTSRESPONSE']._serialized_end=694
+  _globals['_REGISTERFORSTREAMREQUEST']._serialized_start=696
+  _globals['_REGISTERFORSTREAMREQUEST']._serialized_end=798
+  _globals['_STREAMCONFIG']._serialized_start=801
+  _globals['_STREAMCONFIG']._serialized_end=930
+  _globals['_REGISTERFORSTREAMRESPONSE']._serialized_start=933
+  _globals['_REGISTERFORSTREAMRESPONSE']._serialized_end=1120
+  _globals['_COMMITOFFSETREQUEST']._serialized_start=1123
+  _globals['_COMMITOFFSETREQUEST']._serialized_end=1364
+  _globals['_COMMITOFFSETRESPONSE']._serialized_start=1366
+  _globals['_COMMITOFFSETRESPONSE']._serialized_end=1472
+  _globals['_INGESTIONSERVICE']._serialized_start=1475
+  _globals['_INGESTIONSERVICE']._serialized_end=1822
 # @@protoc_insertion_point(module_scope)

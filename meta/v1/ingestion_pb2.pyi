@@ -10,6 +10,7 @@ from google.protobuf.internal import containers as _containers
 from meta.v1 import common_pb2 as _common_pb2
 from meta.v1 import ingest_token_pb2 as _ingest_token_pb2
 from meta.v1 import nursery_pb2 as _nursery_pb2
+from meta.v1 import status_pb2 as _status_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -29,21 +30,29 @@ class DownloadConfigRequest(_message.Message):
 
     WORKER_ID_FIELD_NUMBER: _builtins.int
     OMIT_DATASETS_FIELD_NUMBER: _builtins.int
+    REPORT_FIELD_NUMBER: _builtins.int
     worker_id: _builtins.str
     """Name of the worker; any text, known or not. It chooses worker_settings."""
     omit_datasets: _builtins.bool
     """Leave the datasets out of the reply, for callers that only need the location of objects;
     config_version is then the hash of the stores and worker_settings.
     """
+    @_builtins.property
+    def report(self) -> _status_pb2.ProcessReport:
+        """What the process says of itself, for ListProcesses; empty = nothing. Unset = the caller is of a
+        release without reports, and a worker is listed by its worker_id.
+        """
+
     def __init__(
         self,
         *,
         worker_id: _builtins.str = ...,
         omit_datasets: _builtins.bool = ...,
+        report: _status_pb2.ProcessReport | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["report", b"report"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["omit_datasets", b"omit_datasets", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["omit_datasets", b"omit_datasets", "report", b"report", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -52,7 +52,7 @@ def repeat(job: BackgroundJob, shutdown: Shutdown) -> None:
         shutdown.wait(pause_secs)
 
 
-def attempt(name: str, run: Callable[[], None]) -> bool:
+def attempt(name: str, run: Callable[[], object]) -> bool:
     """Run some work once; count and log its failure. True if it succeeded."""
     try:
         run()

@@ -43,6 +43,7 @@ class SparkJobs:
         self.application = Application(
             context.applicationId, str(context.master), context.version, ui_url
         )
+        self.application_id = self.application.application_id
         # Labels of the tasks that run.
         self._labels: set[str] = set()
 

@@ -35,6 +35,9 @@ COMMANDS = {
         "segments": "Find merged segments, as a query engine does; repair damaged ones."
     },
     "operate.tasks": {"tasks": "Show, plan and release merge tasks."},
+    "operate.status": {
+        "status": "Show each process, and whether anything needs a person. Exit code 1 if so."
+    },
     "operate.workers": {
         "workers": "List workers, and give settings to a worker or a class of workers."
     },

@@ -14,9 +14,11 @@ import uvicorn
 from dataplane import meta_connection
 from dataplane.location import Locator
 from dataplane.readiness import MetaReadiness
+from dataplane.reporting import Reporter, process_report
 from meta.client import MetaClient
 from meta.process.exits import ConfigError
 from meta.process.shutdown import Shutdown
+from meta.self_report import Progress
 from segplane.gateway.app import Gateway
 from segplane.gateway.browsers import BrowserGuard
 from segplane.gateway.config import Settings
@@ -51,11 +53,14 @@ def serve(settings: Settings, shutdown: Shutdown) -> None:
             return
         gateway = build(settings, meta, locator)
         server = http_server(settings, gateway)
+        report = process_report("gateway", settings, Progress(), settings.bind, settings.tls)
+        reporter = Reporter(report, locator).start()
         log.info("gateway_started", port=listener.getsockname()[1])
         try:
             asyncio.run(_run(server, gateway, listener, shutdown))
         finally:
             gateway.close()
+        reporter.end()
     log.info("gateway_stopped")
 
 

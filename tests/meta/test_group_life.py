@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from meta.client import MetaClient
+from meta.config import Settings
 from meta.errors import (
     MetaError,
     NameTaken,
@@ -14,12 +15,16 @@ from meta.errors import (
     StillReferenced,
     UpgradeUnfinished,
 )
+from meta.store.catalog import groups
+from meta.store.recovery import name_numbers
+from segments.noted_names import GROUP
 from tests.meta.test_dataset_names import id_of, version_of
 from tests.meta.test_groups import names_of
 from tests.meta.test_stream_races import together
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.dataset_life import delete, rename, undelete
 from tests.support.meta.groups import create_group, delete_group, rename_group
+from tests.support.meta.noted_names import noting
 from tests.support.meta.segments import Writer
 from tests.support.meta.server import MetaServer
 
@@ -191,3 +196,19 @@ def test_of_two_groups_that_want_one_name_one_gets_it(meta_client: MetaClient) -
 
         assert sum(isinstance(answer, MetaError) for answer in answers) == 1
         assert f"c{number}" in answers
+
+
+def test_a_name_that_was_written_after_its_group_was_deleted_is_removed(
+    meta_settings: Settings,
+) -> None:
+    with noting(meta_settings) as names:
+        group = names.group("shop")
+        slept = names.write(lambda tx: name_numbers.due(tx, 10))[0]
+        names.write(lambda tx: groups.delete(tx, group))
+        assert names.settle() == 0
+
+        assert names.notes.write(names.store, slept)
+        names.write(lambda tx: name_numbers.note(tx, {GROUP: {group: slept.number}}))
+        assert names.settle() == 1
+
+        assert (names.object_keys(), names.settle()) == ([], 0)

@@ -88,19 +88,6 @@ def test_a_writer_that_slept_writes_an_old_name(names: NamesDriver) -> None:
     assert names.object_keys() == [key(dataset, 3)]
 
 
-def test_a_name_that_was_written_after_its_group_was_deleted_is_removed(names: NamesDriver) -> None:
-    group = names.group("shop")
-    slept = names.write(lambda tx: name_numbers.due(tx, 10))[0]
-    names.write(lambda tx: groups.delete(tx, group))
-    assert names.settle() == 0
-
-    assert names.notes.write(names.store, slept)
-    names.write(lambda tx: name_numbers.note(tx, {GROUP: {group: slept.number}}))
-    assert names.settle() == 1
-
-    assert (names.object_keys(), names.settle()) == ([], 0)
-
-
 def test_a_change_while_its_former_name_is_written_is_due(names: NamesDriver) -> None:
     dataset = names.dataset("web")
     due = names.write(lambda tx: name_numbers.due(tx, 10))[0]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from meta import metrics
+from meta.commits.process_reports import ProcessReports
 from meta.services.catalog.service import CatalogServicer
 from meta.services.streams.ingest_token import IngestTokenServicer
 from meta.services.streams.ingestion import IngestionServicer
@@ -25,7 +26,10 @@ def operator(scene: InProcessScene) -> Operator:
     """Manage tokens and datasets over the server's own database."""
     part = (scene.transactions, scene.settings)
     return Operator(
-        scene, CatalogServicer(*part), IngestTokenServicer(*part), IngestionServicer(*part)
+        scene,
+        CatalogServicer(*part),
+        IngestTokenServicer(*part),
+        IngestionServicer(*part, ProcessReports(scene.transactions)),
     )
 
 

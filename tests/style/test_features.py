@@ -79,6 +79,12 @@ FEATURES = [
         r"live_records|records_counted|\brecord_counts\b",
         r"/dataset_numbers|/record_counts|segments/stats",
     ),
+    # A process notes its progress, and begins and ends its reports.
+    Feature(
+        "process reports",
+        r"\bProcessReports?\b|\bSelfReport\b|\bReporter\b|\bReportedProcess\b",
+        r"/status/|process_reports|self_report|dataplane/reporting",
+    ),
     Feature("vacuums", r"\bvacuums?\b|\bVacuum", r"/vacuum"),
 ]
 

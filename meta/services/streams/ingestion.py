@@ -7,10 +7,11 @@ from uuid import UUID
 
 from meta import access
 from meta.commits.group_commit import Committer
+from meta.commits.process_reports import ProcessReports
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, TokenUnknown
-from meta.services.messages import checks, convert, reply_bounds
+from meta.services.messages import checks, convert, process_reports, reply_bounds
 from meta.services.streams import known_workers, saved_segments
 from meta.services.streams.stream_callers import StreamCallers
 from meta.services.streams.unstamped_commits import UnstampedCommits
@@ -47,9 +48,12 @@ FLUSH_ID_BYTES = 16
 class IngestionServicer:
     """IngestionService; see docs/contract.md."""
 
-    def __init__(self, transactions: Transactions, settings: Settings) -> None:
+    def __init__(
+        self, transactions: Transactions, settings: Settings, reports: ProcessReports
+    ) -> None:
         self._transactions = transactions
         self._settings = settings
+        self._reports = reports
         self._hasher = TokenHasher(settings.peppers)
         self._callers = StreamCallers(transactions)
         self._unstamped = UnstampedCommits(transactions)
@@ -66,8 +70,11 @@ class IngestionServicer:
     def DownloadConfig(self, request: pb.DownloadConfigRequest) -> pb.DownloadConfigResponse:
         """The object store, the datasets, and what operators have set for the worker."""
         worker_id = checks.text(request.worker_id, "worker_id")
+        report = process_reports.checked_report(request)
 
         def work(tx: Transaction) -> tuple[pb.DownloadConfigResponse, bool]:
+            if report is not None:
+                self._reports.add(process_reports.received(tx, report))
             reply_of = self._place if request.omit_datasets else self._place_and_datasets
             return known_workers.add_settings(tx, reply_of(tx), worker_id)
 

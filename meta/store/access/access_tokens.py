@@ -55,6 +55,8 @@ class ValidAccess(NamedTuple):
     role: str
     dataset_ids: frozenset[UUID] | None
     fingerprint: str
+    # In nanoseconds since 1970; 0 = never.
+    expires_at_nanos: int
 
 
 _COLUMNS = row_columns(AccessToken, access_tokens, fingerprint=access_tokens.c.pepper)
@@ -74,6 +76,7 @@ _VALID: Select[*tuple[Any, ...]] = select(
     access_tokens.c.role,
     access_tokens.c.dataset_ids,
     access_tokens.c.pepper,
+    access_tokens.c.expires_at,
 ).where(_IS_VALID)
 _FIND_VALID = _VALID.where(
     access_tokens.c.digest == func.any(bindparam("digests", type_=ARRAY(LargeBinary)))
@@ -175,6 +178,7 @@ def rehash(tx: Transaction, stored: bytes, digest: bytes, fingerprint: str) -> N
 
 
 def _valid(row: Any) -> ValidAccess:
-    digest, subject, role, dataset_ids, fingerprint = row
+    digest, subject, role, dataset_ids, fingerprint, expires_at = row
     ids = None if dataset_ids is None else frozenset(dataset_ids)
-    return ValidAccess(bytes(digest), subject, role, ids, fingerprint)
+    expires_at_nanos = int(expires_at.timestamp()) * 10**9 if expires_at else 0
+    return ValidAccess(bytes(digest), subject, role, ids, fingerprint, expires_at_nanos)

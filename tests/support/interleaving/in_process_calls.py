@@ -13,6 +13,7 @@ from sqlalchemy import text
 from meta.commits.change_feed import ChangeFeed
 from meta.commits.merge_debts import MergeDebts
 from meta.commits.merge_registrar import MergeRegistrar
+from meta.commits.process_reports import ProcessReports
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import MetaError
@@ -251,4 +252,5 @@ def server_parts(transactions: Transactions, settings: Settings) -> ServerParts:
         MergeRegistrar(transactions, settings.database.commit_batches),
         TokenHasher(settings.peppers),
         MergeDebts(transactions, settings.merge_debt_segments, settings.merge_policy),
+        ProcessReports(transactions),
     )

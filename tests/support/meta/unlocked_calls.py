@@ -42,6 +42,7 @@ READING = frozenset(
         "ListMergeTasks",
         "ListParkedStreams",
         "ListPins",
+        "ListProcesses",
         "ListProjections",
         "ListResources",
         "ListRewriteJobs",

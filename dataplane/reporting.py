@@ -1,0 +1,85 @@
+"""Reports of a process to meta, and with them its questions for the location of the objects.
+
+    SelfReport --(30 s)--> DownloadConfig --> meta: ListProcesses, `segplane status`
+                                |
+                                +--> Locator: the stores and the settings of now
+
+A thread of its own reports, so that a process whose work hangs still says since when.
+"""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import structlog
+
+from dataplane.location import ASK_EVERY_SECS, Locator
+from dataplane.settings import ProcessSettings
+from dataplane.task_runner import TaskRunner
+from meta.errors import MetaError
+from meta.process.shutdown import Shutdown, every
+from meta.process.tls import ServerTls
+from meta.self_report import Progress, SelfReport, disk, memory, name_of
+
+log = structlog.get_logger()
+_LAST_DEADLINE_SECS = 2.0
+
+
+def process_report(
+    kind: str,
+    settings: ProcessSettings,
+    progress: Progress,
+    bind: str = "",
+    tls: ServerTls | None = None,
+    *,
+    folders: Sequence[Path] = (),
+    runner: TaskRunner | None = None,
+) -> SelfReport:
+    """Return what a process says of itself; `folders` are those that it writes to."""
+    files = [each.certificate_file for each in (tls, settings.metrics.tls) if each is not None]
+    if settings.meta_tls is not None and settings.meta_tls.cert_file:
+        files.append(Path(settings.meta_tls.cert_file))
+    return SelfReport(
+        kind,
+        name_of(settings.process_name, bind, settings.metrics),
+        settings,
+        progress,
+        checks=(memory, *map(disk, folders)),
+        certificates=files,
+        spark_application=runner.application_id if runner is not None else "",
+    )
+
+
+class Reporter:
+    """Reports a process until its end."""
+
+    def __init__(self, report: SelfReport, locator: Locator) -> None:
+        self._report = report
+        self._locator = locator
+        self._shutdown = Shutdown()
+        self._thread = threading.Thread(target=self._run, name="reports", daemon=True)
+
+    def start(self) -> "Reporter":
+        """Report now and every 30 s."""
+        self._locator.report = self._report.message
+        self._thread.start()
+        return self
+
+    def end(self, *, is_orderly: bool = True) -> None:
+        """Say that the process ends in good order; a meta that does not answer is left alone."""
+        self._shutdown.request()
+        self._thread.join(_LAST_DEADLINE_SECS)
+        if is_orderly:
+            self._locator.report = lambda: self._report.message(is_ending=True)
+            self._ask(_LAST_DEADLINE_SECS)
+
+    def _run(self) -> None:
+        for _ in every(ASK_EVERY_SECS, self._shutdown):
+            self._ask(ASK_EVERY_SECS)
+
+    def _ask(self, deadline_secs: float) -> None:
+        try:
+            self._locator.ask(deadline_secs)
+        except (MetaError, ValueError) as error:
+            # A client that is closed takes no calls, with ValueError.
+            log.debug("process_not_reported", error=str(error))

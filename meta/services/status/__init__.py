@@ -1,0 +1,1 @@
+"""StatusService: the processes of the installation."""

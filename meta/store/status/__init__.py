@@ -1,0 +1,1 @@
+"""State of the installation: its processes, as they report themselves."""

@@ -1,0 +1,96 @@
+"""Processes by their last reports; the table is bounded, whatever comes."""
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
+from typing import NamedTuple
+
+from sqlalchemy import text
+
+from meta.store.engine.pool import Transaction
+
+PROCESSES_MAX = 10_000
+# Those that were not seen for so long are forgotten.
+EXPIRY_NANOS = 7 * 86_400 * 10**9
+
+
+class ProcessKey(NamedTuple):
+    """A start of a process: two of one kind and name differ by it."""
+
+    kind: str
+    name: str
+    started_at_nanos: int
+
+
+FIRST = ProcessKey("", "", -1)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedProcess:
+    """A process with its last report, a serialized ProcessReport; times are the database's."""
+
+    kind: str
+    name: str
+    started_at_nanos: int
+    subject: str
+    report: bytes
+    clock_skew_nanos: int
+    credential_ends_at_nanos: int
+    first_seen_nanos: int
+    last_seen_nanos: int
+
+    @property
+    def key(self) -> ProcessKey:
+        """The key that distinguishes it."""
+        return ProcessKey(self.kind, self.name, self.started_at_nanos)
+
+
+_COLUMNS = tuple(field.name for field in fields(ReportedProcess))
+_NAMES = ", ".join(_COLUMNS)
+_TYPES = {"report": "bytea", "kind": "text", "name": "text", "subject": "text"}
+_VALUES = ", ".join(f"cast(:{name} AS {_TYPES.get(name, 'bigint')}[])" for name in _COLUMNS)
+# A process reports to several servers in turn, so the newest report wins; another subject cannot
+# report for it. Rows are locked in one order, so that two servers do not deadlock.
+_SAVE = text(f"""
+    INSERT INTO processes ({_NAMES})
+    SELECT * FROM unnest({_VALUES}) AS reported ({_NAMES}) ORDER BY kind, name, started_at_nanos
+    ON CONFLICT (kind, name, started_at_nanos) DO UPDATE
+      SET report = excluded.report, clock_skew_nanos = excluded.clock_skew_nanos,
+          credential_ends_at_nanos = excluded.credential_ends_at_nanos,
+          last_seen_nanos = excluded.last_seen_nanos
+      WHERE processes.subject = excluded.subject
+        AND processes.last_seen_nanos < excluded.last_seen_nanos
+""")  # noqa: S608
+# Each subject keeps its newest, so that one with many does not displace the others.
+_PRUNE = text("""
+    WITH ranked AS (
+      SELECT kind, name, started_at_nanos, last_seen_nanos,
+             row_number() OVER (PARTITION BY subject ORDER BY last_seen_nanos DESC) AS place
+      FROM processes),
+    kept AS (
+      SELECT kind, name, started_at_nanos FROM ranked WHERE last_seen_nanos > :expired
+      ORDER BY place, last_seen_nanos DESC LIMIT :most)
+    DELETE FROM processes p WHERE NOT EXISTS (
+      SELECT FROM kept k WHERE (k.kind, k.name, k.started_at_nanos)
+                             = (p.kind, p.name, p.started_at_nanos))
+""")
+_PAGE = text(f"""
+    SELECT {_NAMES} FROM processes
+    WHERE (kind, name, started_at_nanos) > (:kind, :name, :started_at_nanos)
+    ORDER BY kind, name, started_at_nanos LIMIT :most
+""")  # noqa: S608
+
+
+def save(tx: Transaction, reported: Sequence[ReportedProcess]) -> None:
+    """Write the last reports of some processes, each named once."""
+    columns = zip(*map(astuple, reported), strict=True)
+    tx.execute(_SAVE, dict(zip(_COLUMNS, map(list, columns), strict=True)))
+
+
+def prune(tx: Transaction, now_nanos: int) -> None:
+    """Remove those that were not seen for a week, and those beyond the bound."""
+    tx.execute(_PRUNE, {"expired": now_nanos - EXPIRY_NANOS, "most": PROCESSES_MAX})
+
+
+def page(tx: Transaction, after: ProcessKey, most: int) -> list[ReportedProcess]:
+    """Return the processes behind a key in the order of keys."""
+    return [ReportedProcess(*row) for row in tx.execute(_PAGE, after._asdict() | {"most": most})]

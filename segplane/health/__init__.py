@@ -1,0 +1,4 @@
+"""Judgement of the state of an installation, for the command line and the console.
+
+StatusService --> judgement of each process, need of a person --> a line, a page
+"""

@@ -17,7 +17,7 @@ from collector.auth import UNKNOWN, TokenCache
 from collector.config import Settings
 from collector.ingestion import Ingestion, ValidToken
 from collector.otlp.export import CommittedDigests
-from collector.refusal import Refusal, Refused, not_routed, unavailable
+from collector.refusal import Refusal, Refused, unavailable
 from collector.retry import Backoff
 from collector.streams.babies import StreamBabies
 from collector.streams.buffer import Buffer, PendingExport
@@ -109,8 +109,7 @@ class Flusher:
     def reopen(self) -> None:
         """Register and open the stream again at the next flush: its objects are elsewhere now.
 
-        Flushes under way end in the stream in which they began; both ends of the stream get along,
-        as those of two incarnations do.
+        Flushes under way end in the stream in which they began, as those of two incarnations do.
         """
         self._stream = None
 
@@ -250,6 +249,11 @@ class Flusher:
         self._buffer.batch_size_bytes_max = config.max_segment_size_bytes
         log.info("stream_opened", stream_id=stream_id, offset=next_offset, adopted_to=adopted_to)
         return StreamWriter(tail, adopted_to)
+
+
+def not_routed(signal: str) -> Refusal:
+    """The token is valid, but routes this signal to no dataset."""
+    return Refusal(Code.PERMISSION_DENIED, f"ingest token does not take {signal}")
 
 
 def _refuse_deleted(export: PendingExport, stamped: _StampedBaby, written: Written) -> bool:

@@ -21,8 +21,8 @@ ENDS_SOON_NANOS = 14 * 86_400 * SECOND
 REQUIRED = ("nursery", "merge_worker", "janitor")
 
 
-class State(StrEnum):
-    """State of a process."""
+class ProcessState(StrEnum):
+    """ProcessState of a process."""
 
     REPORTS = "reports"
     SILENT = "stopped reporting"
@@ -35,7 +35,7 @@ class Judged:
     """A process, its state, and why a person has to act; times are the database's."""
 
     process: pb.Process
-    state: State
+    state: ProcessState
     troubles: Sequence[str]
 
     @property
@@ -55,7 +55,7 @@ class Status:
     @property
     def headline(self) -> str:
         """One line: whether anything needs a person."""
-        number = sum(each.state is State.REPORTS for each in self.processes)
+        number = sum(each.state is ProcessState.REPORTS for each in self.processes)
         reporting = f"{number} process{'' if number == 1 else 'es'} report{'s' * (number == 1)}"
         if not self.needs:
             return f"ok: {reporting}, nothing needs a person"
@@ -89,7 +89,7 @@ def judged(processes: Iterable[pb.Process], now_nanos: int) -> Status:
         f"{judgement.title}: {trouble}" for judgement in each for trouble in judgement.troubles
     ]
     reporting = {
-        judgement.process.report.kind for judgement in each if judgement.state is State.REPORTS
+        judgement.process.report.kind for judgement in each if judgement.state is ProcessState.REPORTS
     }
     needs += [f"no {kind} reports" for kind in REQUIRED if kind not in reporting]
     return Status(each, needs, now_nanos)
@@ -97,26 +97,26 @@ def judged(processes: Iterable[pb.Process], now_nanos: int) -> Status:
 
 def is_shown(judgement: Judged, now_nanos: int) -> bool:
     """Whether a process is of interest now."""
-    is_over = judgement.state in (State.ENDED, State.REPLACED)
+    is_over = judgement.state in (ProcessState.ENDED, ProcessState.REPLACED)
     return not is_over or now_nanos - judgement.process.last_seen_nanos < SHOWN_NANOS
 
 
-def _state(process: pb.Process, same: Sequence[pb.Process], now_nanos: int) -> State:
+def _state(process: pb.Process, same: Sequence[pb.Process], now_nanos: int) -> ProcessState:
     """Return the state of one of the processes with the same kind and name."""
     if process.report.is_ending:
-        return State.ENDED
+        return ProcessState.ENDED
     if now_nanos - process.last_seen_nanos < SILENT_NANOS:
-        return State.REPORTS
+        return ProcessState.REPORTS
     if any(other.first_seen_nanos > process.last_seen_nanos for other in same):
-        return State.REPLACED
-    return State.SILENT
+        return ProcessState.REPLACED
+    return ProcessState.SILENT
 
 
-def _troubles(process: pb.Process, state: State, now_nanos: int) -> Iterator[str]:
+def _troubles(process: pb.Process, state: ProcessState, now_nanos: int) -> Iterator[str]:
     report = process.report
-    if state is State.SILENT:
+    if state is ProcessState.SILENT:
         yield f"stopped reporting {span(now_nanos - process.last_seen_nanos)} ago"
-    if state is not State.REPORTS:
+    if state is not ProcessState.REPORTS:
         return
     for check in report.checks:
         if not check.is_ok:

@@ -13,7 +13,7 @@ from segplane.health.processes import (
     SILENT_NANOS,
     SKEW_NANOS,
     STALLED_NANOS,
-    State,
+    ProcessState,
     judged,
     span,
 )
@@ -79,7 +79,7 @@ def test_a_process_that_was_started_again_replaces_the_one_that_died() -> None:
 
     states = [one.state for one in judged([died, again], NOW).processes]
 
-    assert states == [State.REPLACED, State.REPORTS]
+    assert states == [ProcessState.REPLACED, ProcessState.REPORTS]
     assert needs(died, again) == []
     # Two of one name ran side by side, and one of them died.
     assert needs(died, beside) == ["nursery host-1: stopped reporting 2 min ago"]

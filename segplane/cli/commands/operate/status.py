@@ -63,10 +63,10 @@ def _lines(state: "Status", *, every: bool) -> Iterator[str]:
 
 
 def _row(judged: "Judged", now_nanos: int) -> tuple[str, ...]:
-    from segplane.health.processes import State, span
+    from segplane.health.processes import ProcessState, span
 
     process, report = judged.process, judged.process.report
-    is_running = judged.state is State.REPORTS and report.started_at_nanos
+    is_running = judged.state is ProcessState.REPORTS and report.started_at_nanos
     progress = NONE
     if report.progress:
         progress = (

@@ -24,13 +24,15 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14meta/v1/status.proto\x12\x07meta.v1\"\xa9\x02\n\rProcessReport\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x18\n\x10started_at_nanos\x18\x03 \x01(\x03\x12\x0f\n\x07release\x18\x04 \x01(\t\x12\x17\n\x0fsettings_digest\x18\x05 \x01(\t\x12\x13\n\x0b\x63lock_nanos\x18\x06 \x01(\x03\x12\x19\n\x11progress_at_nanos\x18\x07 \x01(\x03\x12\x10\n\x08progress\x18\x08 \x01(\t\x12!\n\x19\x63\x65rtificate_ends_at_nanos\x18\t \x01(\x03\x12%\n\x06\x63hecks\x18\n \x03(\x0b\x32\x15.meta.v1.ProcessCheck\x12\x19\n\x11spark_application\x18\x0b \x01(\t\x12\x11\n\tis_ending\x18\x0c \x01(\x08\"9\n\x0cProcessCheck\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05is_ok\x18\x02 \x01(\x08\x12\x0c\n\x04text\x18\x03 \x01(\t\"4\n\x14ListProcessesRequest\x12\r\n\x05\x61\x66ter\x18\x01 \x01(\t\x12\r\n\x05limit\x18\x02 \x01(\x05\"n\n\x15ListProcessesResponse\x12#\n\tprocesses\x18\x01 \x03(\x0b\x32\x10.meta.v1.Process\x12\x13\n\x0bnext_cursor\x18\x02 \x01(\t\x12\x1b\n\x13\x64\x61tabase_time_nanos\x18\x03 \x01(\x03\"\xb1\x01\n\x07Process\x12&\n\x06report\x18\x01 \x01(\x0b\x32\x16.meta.v1.ProcessReport\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12\x18\n\x10\x66irst_seen_nanos\x18\x03 \x01(\x03\x12\x17\n\x0flast_seen_nanos\x18\x04 \x01(\x03\x12\x18\n\x10\x63lock_skew_nanos\x18\x05 \x01(\x03\x12 \n\x18\x63redential_ends_at_nanos\x18\x06 \x01(\x03\x32_\n\rStatusService\x12N\n\rListProcesses\x12\x1d.meta.v1.ListProcessesRequest\x1a\x1e.meta.v1.ListProcessesResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14meta/v1/status.proto\x12\x07meta.v1\"\xa9\x02\n\rProcessReport\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x18\n\x10started_at_nanos\x18\x03 \x01(\x03\x12\x0f\n\x07release\x18\x04 \x01(\t\x12\x17\n\x0fsettings_digest\x18\x05 \x01(\t\x12\x13\n\x0b\x63lock_nanos\x18\x06 \x01(\x03\x12\x19\n\x11progress_at_nanos\x18\x07 \x01(\x03\x12\x10\n\x08progress\x18\x08 \x01(\t\x12!\n\x19\x63\x65rtificate_ends_at_nanos\x18\t \x01(\x03\x12%\n\x06\x63hecks\x18\n \x03(\x0b\x32\x15.meta.v1.ProcessCheck\x12\x19\n\x11spark_application\x18\x0b \x01(\t\x12\x11\n\tis_ending\x18\x0c \x01(\x08\"9\n\x0cProcessCheck\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05is_ok\x18\x02 \x01(\x08\x12\x0c\n\x04text\x18\x03 \x01(\t\"4\n\x14ListProcessesRequest\x12\r\n\x05\x61\x66ter\x18\x01 \x01(\t\x12\r\n\x05limit\x18\x02 \x01(\x05\"n\n\x15ListProcessesResponse\x12#\n\tprocesses\x18\x01 \x03(\x0b\x32\x10.meta.v1.Process\x12\x13\n\x0bnext_cursor\x18\x02 \x01(\t\x12\x1b\n\x13\x64\x61tabase_time_nanos\x18\x03 \x01(\x03\"\xb1\x01\n\x07Process\x12&\n\x06report\x18\x01 \x01(\x0b\x32\x16.meta.v1.ProcessReport\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12\x18\n\x10\x66irst_seen_nanos\x18\x03 \x01(\x03\x12\x17\n\x0flast_seen_nanos\x18\x04 \x01(\x03\x12\x18\n\x10\x63lock_skew_nanos\x18\x05 \x01(\x03\x12 \n\x18\x63redential_ends_at_nanos\x18\x06 \x01(\x03\"h\n\x14ListFreshnessRequest\x12\x0c\n\x02id\x18\x01 \x01(\tH\x00\x12\x0e\n\x04name\x18\x02 \x01(\tH\x00\x12\r\n\x05limit\x18\x03 \x01(\x05\x12\x15\n\rinclude_fresh\x18\x04 \x01(\x08\x42\x0c\n\nidentifier\"\xc3\x01\n\x15ListFreshnessResponse\x12+\n\x08\x64\x61tasets\x18\x01 \x03(\x0b\x32\x19.meta.v1.DatasetFreshness\x12\x18\n\x10waiting_datasets\x18\x02 \x01(\x03\x12\x15\n\rlive_datasets\x18\x03 \x01(\x03\x12\x13\n\x0bstreams_cut\x18\x04 \x01(\x03\x12\x1b\n\x13\x64\x61tabase_time_nanos\x18\x05 \x01(\x03\x12\x1a\n\x12nursery_seen_nanos\x18\x06 \x01(\x03\"\x92\x02\n\x10\x44\x61tasetFreshness\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64\x61taset_name\x18\x02 \x01(\t\x12!\n\x19oldest_committed_at_nanos\x18\x03 \x01(\x03\x12\"\n\x05stage\x18\x04 \x01(\x0e\x32\x13.meta.v1.MergeStage\x12\x11\n\tstream_id\x18\x05 \x01(\t\x12\x0e\n\x06offset\x18\x06 \x01(\x03\x12\x14\n\x0c\x63ollector_id\x18\x07 \x01(\t\x12\x0e\n\x06\x62\x61\x62ies\x18\x08 \x01(\x03\x12\x12\n\nsize_bytes\x18\t \x01(\x03\x12\x13\n\x0bis_at_least\x18\n \x01(\x08\x12\x1b\n\x13registered_at_nanos\x18\x0b \x01(\x03*\x97\x01\n\nMergeStage\x12\x1b\n\x17MERGE_STAGE_UNSPECIFIED\x10\x00\x12\x19\n\x15MERGE_STAGE_GATHERING\x10\x01\x12\x17\n\x13MERGE_STAGE_WAITING\x10\x02\x12\x16\n\x12MERGE_STAGE_PARKED\x10\x03\x12 \n\x1cMERGE_STAGE_AWAITS_RECONCILE\x10\x04\x32\xaf\x01\n\rStatusService\x12N\n\rListProcesses\x12\x1d.meta.v1.ListProcessesRequest\x1a\x1e.meta.v1.ListProcessesResponse\x12N\n\rListFreshness\x12\x1d.meta.v1.ListFreshnessRequest\x1a\x1e.meta.v1.ListFreshnessResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'meta.v1.status_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_MERGESTAGE']._serialized_start=1320
+  _globals['_MERGESTAGE']._serialized_end=1471
   _globals['_PROCESSREPORT']._serialized_start=34
   _globals['_PROCESSREPORT']._serialized_end=331
   _globals['_PROCESSCHECK']._serialized_start=333
@@ -41,6 +43,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTPROCESSESRESPONSE']._serialized_end=556
   _globals['_PROCESS']._serialized_start=559
   _globals['_PROCESS']._serialized_end=736
-  _globals['_STATUSSERVICE']._serialized_start=738
-  _globals['_STATUSSERVICE']._serialized_end=833
+  _globals['_LISTFRESHNESSREQUEST']._serialized_start=738
+  _globals['_LISTFRESHNESSREQUEST']._serialized_end=842
+  _globals['_LISTFRESHNESSRESPONSE']._serialized_start=845
+  _globals['_LISTFRESHNESSRESPONSE']._serialized_end=1040
+  _globals['_DATASETFRESHNESS']._serialized_start=1043
+  _globals['_DATASETFRESHNESS']._serialized_end=1317
+  _globals['_STATUSSERVICE']._serialized_start=1474
+  _globals['_STATUSSERVICE']._serialized_end=1649
 # @@protoc_insertion_point(module_scope)

@@ -7,6 +7,7 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -17,6 +18,38 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _MergeStage:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _MergeStageEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MergeStage.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    MERGE_STAGE_UNSPECIFIED: _MergeStage.ValueType  # 0
+    """Nothing waits."""
+    MERGE_STAGE_GATHERING: _MergeStage.ValueType  # 1
+    """It is younger than 10 s: a nursery gathers baby segments until they are old or large enough."""
+    MERGE_STAGE_WAITING: _MergeStage.ValueType  # 2
+    """A nursery can merge it."""
+    MERGE_STAGE_PARKED: _MergeStage.ValueType  # 3
+    """Its stream is parked at it or below it (ListParkedStreams)."""
+    MERGE_STAGE_AWAITS_RECONCILE: _MergeStage.ValueType  # 4
+    """Its stream is detached since a restore, until `segplane catalog reconcile`."""
+
+class MergeStage(_MergeStage, metaclass=_MergeStageEnumTypeWrapper):
+    """Stage of the oldest baby segment that waits for a merge."""
+
+MERGE_STAGE_UNSPECIFIED: MergeStage.ValueType  # 0
+"""Nothing waits."""
+MERGE_STAGE_GATHERING: MergeStage.ValueType  # 1
+"""It is younger than 10 s: a nursery gathers baby segments until they are old or large enough."""
+MERGE_STAGE_WAITING: MergeStage.ValueType  # 2
+"""A nursery can merge it."""
+MERGE_STAGE_PARKED: MergeStage.ValueType  # 3
+"""Its stream is parked at it or below it (ListParkedStreams)."""
+MERGE_STAGE_AWAITS_RECONCILE: MergeStage.ValueType  # 4
+"""Its stream is detached since a restore, until `segplane catalog reconcile`."""
+Global___MergeStage: _TypeAlias = MergeStage  # noqa: Y015
 
 @_typing.final
 class ProcessReport(_message.Message):
@@ -219,3 +252,142 @@ class Process(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Process: _TypeAlias = Process  # noqa: Y015
+
+@_typing.final
+class ListFreshnessRequest(_message.Message):
+    """Request of ListFreshness."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    INCLUDE_FRESH_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id."""
+    name: _builtins.str
+    """Its name."""
+    limit: _builtins.int
+    """Most datasets; 0 = 100, more than 1,000 counts as 1,000."""
+    include_fresh: _builtins.bool
+    """Also datasets of which nothing waits, by name behind the others. Always for a single dataset."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+        limit: _builtins.int = ...,
+        include_fresh: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "include_fresh", b"include_fresh", "limit", b"limit", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
+    _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
+
+Global___ListFreshnessRequest: _TypeAlias = ListFreshnessRequest  # noqa: Y015
+
+@_typing.final
+class ListFreshnessResponse(_message.Message):
+    """Response of ListFreshness."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASETS_FIELD_NUMBER: _builtins.int
+    WAITING_DATASETS_FIELD_NUMBER: _builtins.int
+    LIVE_DATASETS_FIELD_NUMBER: _builtins.int
+    STREAMS_CUT_FIELD_NUMBER: _builtins.int
+    DATABASE_TIME_NANOS_FIELD_NUMBER: _builtins.int
+    NURSERY_SEEN_NANOS_FIELD_NUMBER: _builtins.int
+    waiting_datasets: _builtins.int
+    """Number of live datasets of which something waits, and of all; of one dataset, if one was asked for."""
+    live_datasets: _builtins.int
+    streams_cut: _builtins.int
+    """Number of streams of which not all baby segments that wait were looked at, but the oldest. What
+    else waits there is younger, and not counted.
+    """
+    database_time_nanos: _builtins.int
+    """The database's time."""
+    nursery_seen_nanos: _builtins.int
+    """Time of the last report of a nursery that runs; 0 = there is none."""
+    @_builtins.property
+    def datasets(self) -> _containers.RepeatedCompositeFieldContainer[Global___DatasetFreshness]:
+        """The datasets, the one with the oldest baby segment first."""
+
+    def __init__(
+        self,
+        *,
+        datasets: _abc.Iterable[Global___DatasetFreshness] | None = ...,
+        waiting_datasets: _builtins.int = ...,
+        live_datasets: _builtins.int = ...,
+        streams_cut: _builtins.int = ...,
+        database_time_nanos: _builtins.int = ...,
+        nursery_seen_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["database_time_nanos", b"database_time_nanos", "datasets", b"datasets", "live_datasets", b"live_datasets", "nursery_seen_nanos", b"nursery_seen_nanos", "streams_cut", b"streams_cut", "waiting_datasets", b"waiting_datasets"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListFreshnessResponse: _TypeAlias = ListFreshnessResponse  # noqa: Y015
+
+@_typing.final
+class DatasetFreshness(_message.Message):
+    """State of one dataset: how far readers are behind its collectors."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    OLDEST_COMMITTED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    STAGE_FIELD_NUMBER: _builtins.int
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    OFFSET_FIELD_NUMBER: _builtins.int
+    COLLECTOR_ID_FIELD_NUMBER: _builtins.int
+    BABIES_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    IS_AT_LEAST_FIELD_NUMBER: _builtins.int
+    REGISTERED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    dataset_name: _builtins.str
+    oldest_committed_at_nanos: _builtins.int
+    """Commit of its oldest baby segment that is not merged, by the database's clock; 0 = nothing waits."""
+    stage: Global___MergeStage.ValueType
+    stream_id: _builtins.str
+    """Stream, offset and collector of that one."""
+    offset: _builtins.int
+    collector_id: _builtins.str
+    babies: _builtins.int
+    """Number of baby segments that wait, and their bytes. One of several datasets counts for each, and
+    one without stamps for all datasets of its stream.
+    """
+    size_bytes: _builtins.int
+    is_at_least: _builtins.bool
+    """Whether more may wait than were counted."""
+    registered_at_nanos: _builtins.int
+    """Time of the newest registration with a segment; 0 = none is known."""
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        dataset_name: _builtins.str = ...,
+        oldest_committed_at_nanos: _builtins.int = ...,
+        stage: Global___MergeStage.ValueType = ...,
+        stream_id: _builtins.str = ...,
+        offset: _builtins.int = ...,
+        collector_id: _builtins.str = ...,
+        babies: _builtins.int = ...,
+        size_bytes: _builtins.int = ...,
+        is_at_least: _builtins.bool = ...,
+        registered_at_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["babies", b"babies", "collector_id", b"collector_id", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "is_at_least", b"is_at_least", "offset", b"offset", "oldest_committed_at_nanos", b"oldest_committed_at_nanos", "registered_at_nanos", b"registered_at_nanos", "size_bytes", b"size_bytes", "stage", b"stage", "stream_id", b"stream_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DatasetFreshness: _TypeAlias = DatasetFreshness  # noqa: Y015

@@ -41,6 +41,11 @@ class StatusServiceStub:
                 request_serializer=meta_dot_v1_dot_status__pb2.ListProcessesRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_status__pb2.ListProcessesResponse.FromString,
                 _registered_method=True)
+        self.ListFreshness = channel.unary_unary(
+                '/meta.v1.StatusService/ListFreshness',
+                request_serializer=meta_dot_v1_dot_status__pb2.ListFreshnessRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_status__pb2.ListFreshnessResponse.FromString,
+                _registered_method=True)
 
 
 class StatusServiceServicer:
@@ -56,6 +61,14 @@ class StatusServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListFreshness(self, request, context):
+        """Lists live datasets by the age of their oldest committed baby segment that readers do not see
+        yet, oldest first; its work has a bound, whatever waits.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_StatusServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -63,6 +76,11 @@ def add_StatusServiceServicer_to_server(servicer, server):
                     servicer.ListProcesses,
                     request_deserializer=meta_dot_v1_dot_status__pb2.ListProcessesRequest.FromString,
                     response_serializer=meta_dot_v1_dot_status__pb2.ListProcessesResponse.SerializeToString,
+            ),
+            'ListFreshness': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListFreshness,
+                    request_deserializer=meta_dot_v1_dot_status__pb2.ListFreshnessRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_status__pb2.ListFreshnessResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -94,6 +112,33 @@ class StatusService:
             '/meta.v1.StatusService/ListProcesses',
             meta_dot_v1_dot_status__pb2.ListProcessesRequest.SerializeToString,
             meta_dot_v1_dot_status__pb2.ListProcessesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListFreshness(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.StatusService/ListFreshness',
+            meta_dot_v1_dot_status__pb2.ListFreshnessRequest.SerializeToString,
+            meta_dot_v1_dot_status__pb2.ListFreshnessResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -39,6 +39,10 @@ class StatusServiceStub:
     """Lists the processes by kind, name and start: those that report, and those that stopped. Reports to
     another meta are seen within two minutes.
     """
+    ListFreshness: _grpc.UnaryUnaryMultiCallable[_status_pb2.ListFreshnessRequest, _status_pb2.ListFreshnessResponse]
+    """Lists live datasets by the age of their oldest committed baby segment that readers do not see
+    yet, oldest first; its work has a bound, whatever waits.
+    """
 
 @_typing.type_check_only
 class StatusServiceAsyncStub(StatusServiceStub):
@@ -50,6 +54,10 @@ class StatusServiceAsyncStub(StatusServiceStub):
     ListProcesses: _aio.UnaryUnaryMultiCallable[_status_pb2.ListProcessesRequest, _status_pb2.ListProcessesResponse]  # type: ignore[assignment]
     """Lists the processes by kind, name and start: those that report, and those that stopped. Reports to
     another meta are seen within two minutes.
+    """
+    ListFreshness: _aio.UnaryUnaryMultiCallable[_status_pb2.ListFreshnessRequest, _status_pb2.ListFreshnessResponse]  # type: ignore[assignment]
+    """Lists live datasets by the age of their oldest committed baby segment that readers do not see
+    yet, oldest first; its work has a bound, whatever waits.
     """
 
 class StatusServiceServicer:
@@ -64,6 +72,15 @@ class StatusServiceServicer:
     ) -> _typing.Union[_status_pb2.ListProcessesResponse, _abc.Awaitable[_status_pb2.ListProcessesResponse]]:
         """Lists the processes by kind, name and start: those that report, and those that stopped. Reports to
         another meta are seen within two minutes.
+        """
+
+    def ListFreshness(
+        self,
+        request: _status_pb2.ListFreshnessRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_status_pb2.ListFreshnessResponse, _abc.Awaitable[_status_pb2.ListFreshnessResponse]]:
+        """Lists live datasets by the age of their oldest committed baby segment that readers do not see
+        yet, oldest first; its work has a bound, whatever waits.
         """
 
 def add_StatusServiceServicer_to_server(servicer: StatusServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -38,6 +38,9 @@ COMMANDS = {
     "operate.status": {
         "status": "Show each process, and whether anything needs a person. Exit code 1 if so."
     },
+    "operate.freshness": {
+        "freshness": "Show how long records wait to be visible. Exit code 1 if data is late."
+    },
     "operate.workers": {
         "workers": "List workers, and give settings to a worker or a class of workers."
     },

@@ -4,6 +4,7 @@ A row has an effect only while its baby segment is not merged everywhere: nothin
 when the object can be read again.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -107,6 +108,12 @@ def park(tx: Transaction, stream_id: UUID, offset: int, reason: str) -> Parking:
 def list_page(tx: Transaction, window: Window) -> Page[ParkedStream]:
     """A page of the parked streams by id."""
     return keyset.read_rows(tx, _LISTED, window, _BY_IDS, ParkedStream)
+
+
+def offsets_among(tx: Transaction, stream_ids: Collection[UUID]) -> dict[UUID, int]:
+    """The offsets at which some streams are parked; those that are not parked are left out."""
+    rows = tx.execute(_BY_IDS, {"ids": list(stream_ids)})
+    return {row[0]: row[1] for row in rows}
 
 
 def skip(tx: Transaction, stream_id: UUID, offset: int, acceptance: Acceptance) -> list[Loss]:

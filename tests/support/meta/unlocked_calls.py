@@ -37,6 +37,7 @@ READING = frozenset(
         "ListDatasets",
         "ListDatasources",
         "ListDeniedCalls",
+        "ListFreshness",
         "ListIngestTokens",
         "ListLosses",
         "ListMergeTasks",

@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 from meta.errors import NotFound
 from meta.v1 import catalog_pb2 as cat
-from meta.v1 import janitor_pb2, segment_lookup_pb2
+from meta.v1 import janitor_pb2, segment_lookup_pb2, status_pb2
 from meta.v1 import operations_pb2 as ops
 from tests.support.meta import kept_messages
 from tests.support.meta.limits.world import Case, World, case_of
@@ -175,6 +175,17 @@ def _(world: World, n: int) -> int:
     )
     request = ops.ListRewriteJobsRequest(limit=n)
     return len(world.client.operations.ListRewriteJobs(request).rewrites)
+
+
+@of("`ListFreshness.limit`")
+def _(world: World, n: int) -> int:
+    world.execute(
+        "INSERT INTO datasets (id, name) SELECT gen_random_uuid(), gen_random_uuid()::text"
+        " FROM generate_series(1, :n)",
+        n=n,
+    )
+    request = status_pb2.ListFreshnessRequest(limit=n, include_fresh=True)
+    return len(world.client.status.ListFreshness(request).datasets)
 
 
 @of("segments of `GetTombstonedSegmentsForDeletion`")

@@ -305,8 +305,8 @@ class ListFreshnessResponse(_message.Message):
     """Number of live datasets of which something waits, and of all; of one dataset, if one was asked for."""
     live_datasets: _builtins.int
     streams_cut: _builtins.int
-    """Number of streams of which not all baby segments that wait were looked at, but the oldest. What
-    else waits there is younger, and not counted.
+    """Number of streams of which the oldest baby segments alone were looked at. Others that wait there
+    are younger, and not counted.
     """
     database_time_nanos: _builtins.int
     """The database's time."""

@@ -83,6 +83,16 @@ ELSEWHERE = {
     "versions of a schema": [
         "meta/test_schema_versions.py::test_a_schema_has_a_bounded_number_of_versions"
     ],
+    "streams that `ListFreshness` looks at": [
+        "meta/test_freshness_bounds.py::test_more_streams_than_the_bound_are_counted"
+    ],
+    "stamps of the baby segments that `ListFreshness` looks at": [
+        "meta/test_freshness_bounds.py::"
+        "test_a_stream_is_looked_at_up_to_the_bound_and_one_dataset_further"
+    ],
+    "baby segments that `ListFreshness` looks at for one dataset": [
+        "meta/test_freshness_bounds.py::test_one_dataset_is_looked_at_up_to_its_bound"
+    ],
     "live datasets": ["meta/test_installation_limits.py::test_one_dataset_more_is_refused"],
     "ingest tokens": ["meta/test_installation_limits.py::test_one_token_more_is_refused"],
     "entries, and tokens, of a stream that takes baby segments without stamps": [

@@ -52,6 +52,7 @@ ROWS = {
     "call names at most 250,000 deduplication": "deduplication keys of a registration",
     "keys in up to 8 parts": "parts of deduplication keys (`StageDeduplicationKeys`)",
     "group has at most 255 characters": "characters of a dataset's name with its group",
+    "looks at up to 20,000 streams": "streams that `ListFreshness` looks at",
     "its links, at most 1,000 of": "links of a projection that gets a new text",
 }
 # Bounds of ages, of replies and of what the server does by itself; other tests show them.

@@ -13,6 +13,7 @@ from meta.v1 import (
     resources_pb2,
     segment_deletion_pb2,
     segment_lookup_pb2,
+    status_pb2,
 )
 
 FILES = (
@@ -26,6 +27,7 @@ FILES = (
     janitor_pb2,
     operations_pb2,
     resources_pb2,
+    status_pb2,
 )
 METHODS: tuple[MethodDescriptor, ...] = tuple(
     method

@@ -67,10 +67,13 @@ class Freshness:
             return "ok: nothing waits" + (
                 " among what was looked at" if self.reply.streams_cut else ""
             )
-        numbers = (
-            f"{self.reply.waiting_datasets} of {self.reply.live_datasets} datasets wait,"
-            f" the oldest for {span(waiting[0].age_nanos)}"
-        )
+        numbers = f"the oldest for {span(waiting[0].age_nanos)}"
+        if self.reply.live_datasets > 1:
+            verb = "waits" if self.reply.waiting_datasets == 1 else "wait"
+            number = f"{self.reply.waiting_datasets} of {self.reply.live_datasets}"
+            numbers = f"{number} datasets {verb}, {numbers}"
+        else:
+            numbers = f"records wait, {numbers}"
         if not self.late:
             return f"ok: no data is late; {numbers}"
         # Further datasets may be late beyond the limit of the reply.

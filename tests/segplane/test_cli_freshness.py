@@ -57,9 +57,7 @@ def test_freshness_shows_what_waits_until_it_is_merged(
         True,
     )
     assert (judged["babies"], judged["stream_id"]) == ("2", collector.stream_id)
-    assert of_one.stdout.startswith(
-        "1 dataset is late; 1 of 1 datasets wait, the oldest for 7 min\n"
-    )
+    assert of_one.stdout.startswith("1 dataset is late; records wait, the oldest for 7 min\n")
 
     nursery(meta_server.client).cycle()
     merged = run("freshness")

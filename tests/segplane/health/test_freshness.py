@@ -33,11 +33,17 @@ def test_data_is_late_after_five_minutes() -> None:
     after = judged(dataset("web", LATE_NANOS))
 
     assert (before.headline, before.late) == (
-        "ok: no data is late; 1 of 9 datasets wait, the oldest for 4 min",
+        "ok: no data is late; 1 of 9 datasets waits, the oldest for 4 min",
         [],
     )
-    assert after.headline == "1 dataset is late; 1 of 9 datasets wait, the oldest for 5 min"
+    assert after.headline == "1 dataset is late; 1 of 9 datasets waits, the oldest for 5 min"
     assert [one.dataset.dataset_name for one in after.late] == ["web"]
+
+
+def test_a_single_dataset_is_not_counted() -> None:
+    headline = judged(dataset("web", SECOND), live_datasets=1).headline
+
+    assert headline == "ok: no data is late; records wait, the oldest for 1 s"
 
 
 def test_where_nothing_waits_all_is_well() -> None:

@@ -118,9 +118,8 @@ class Flusher:
         try:
             await self._write(exports)
         except Exception as error:
-            name = type(error).__name__
-            log.exception("flush_failed", exports=len(exports), error=name)
-            self.progress.failed(f"a flush failed: {name}")
+            log.exception("flush_failed", exports=len(exports), error=type(error).__name__)
+            self.progress.failed(f"a flush failed: {type(error).__name__}")
             _refuse(exports, unavailable("export could not be committed").refusal)
         finally:
             for export in exports:
@@ -278,11 +277,9 @@ def baby_of(
     groups: dict[tuple[str, Signal], list[PendingExport]] = {}
     for export in exports:
         groups.setdefault((export.token_secret, export.signal), []).append(export)
+    parts = (_part(tokens[secret], signal, each) for (secret, signal), each in groups.items())
     return Baby(
-        parts=tuple(
-            _part(tokens[token_secret], signal, members)
-            for (token_secret, signal), members in groups.items()
-        ),
+        parts=tuple(parts),
         kind=BabyKind.DATA,
         flush_id=urandom(FLUSH_ID_BYTES),
         received_at=received_at,

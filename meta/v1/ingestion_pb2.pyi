@@ -39,8 +39,8 @@ class DownloadConfigRequest(_message.Message):
     """
     @_builtins.property
     def report(self) -> _status_pb2.ProcessReport:
-        """What the process says of itself, for ListProcesses; empty = nothing. Unset = the caller is of a
-        release without reports, and a worker is listed by its worker_id.
+        """Report of the process about itself, for ListProcesses; empty = it has none. Unset = the caller is
+        of a release without reports, and a worker is listed by its worker_id.
         """
 
     def __init__(

@@ -94,7 +94,7 @@ class ProcessReport(_message.Message):
     """Its last report: it ends in good order."""
     @_builtins.property
     def checks(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProcessCheck]:
-        """What it checks of itself and its machine, at most 8 checks."""
+        """Results of the checks of itself and its machine, at most 8."""
 
     def __init__(
         self,
@@ -130,11 +130,11 @@ class ProcessCheck(_message.Message):
     IS_OK_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """What is checked, such as disk."""
+    """Subject of the check, such as disk."""
     is_ok: _builtins.bool
     """Whether it is as it should be."""
     text: _builtins.str
-    """What was found, in a few words."""
+    """Finding, in a few words."""
     def __init__(
         self,
         *,

@@ -89,7 +89,9 @@ def judged(processes: Iterable[pb.Process], now_nanos: int) -> Status:
         f"{judgement.title}: {trouble}" for judgement in each for trouble in judgement.troubles
     ]
     reporting = {
-        judgement.process.report.kind for judgement in each if judgement.state is ProcessState.REPORTS
+        judgement.process.report.kind
+        for judgement in each
+        if judgement.state is ProcessState.REPORTS
     }
     needs += [f"no {kind} reports" for kind in REQUIRED if kind not in reporting]
     return Status(each, needs, now_nanos)

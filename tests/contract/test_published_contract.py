@@ -30,12 +30,13 @@ from meta.v1 import (
     resources_pb2,
     segment_deletion_pb2,
     segment_lookup_pb2,
+    status_pb2,
 )
 from tests.support.meta.server import MetaServer
 
 # Numbers below this belong to the contract's owner; what we add to its messages starts here.
 ADDED_FROM = 100
-OUR_SERVICES = {"OperationsService", "ResourcesService"}
+OUR_SERVICES = {"OperationsService", "ResourcesService", "StatusService"}
 # Numbers that the owner once used and removed.
 HOLES = {
     "DownloadConfigResponse": 2,
@@ -57,6 +58,7 @@ GENERATED = (
     resources_pb2,
     segment_deletion_pb2,
     segment_lookup_pb2,
+    status_pb2,
 )
 
 

@@ -67,7 +67,8 @@ Ingest token    {token}
 Iceberg         http://{gateway}/iceberg
                 try: segplane iceberg info{folder_hint}{hint}
 meta            {meta}
-                try: segplane segments find{hint}
+                try: segplane status{hint}
+                     segplane segments find{hint}
 logs            {logs}
 Ctrl-C stops everything; the data stays in {data_dir}.
 """

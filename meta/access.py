@@ -247,7 +247,10 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "SetCreatorQuota": (),
         "ListCreatorQuotas": (_C,),
     },
-    "StatusService": {"ListProcesses": (_J, _C), "ListFreshness": (_J, _R, _C)},
+    "StatusService": {
+        "ListProcesses": (_J, _C),
+        **dict.fromkeys(("ListFreshness", "ExplainDataset"), (_J, _R, _C)),
+    },
 }
 # The roles whose tokens may be limited to datasets, and the calls that such a token may make: each
 # answers as if the other datasets did not exist. Babies hold records of many datasets, so no call

@@ -13,6 +13,9 @@ from meta.v1.status_pb2 import ProcessCheck, ProcessReport
 
 # Longer texts are cut, so that a report stays below meta's bound of 2,048 bytes.
 NAME_BYTES, TEXT_BYTES = 255, 120
+# A process reports every 30 s, and another meta has the report a minute later: after a longer
+# silence it does not report.
+SILENT_SECS = 150
 DIGEST_DIGITS = 16
 FAILURES_MAX = 4
 # Below these a disk is not as it should be.
@@ -41,6 +44,10 @@ class Progress:
     def failed(self, why: str, part: str = "") -> None:
         """Note that a part of the work failed."""
         self._failures[part] = why
+
+    def recovered(self, part: str) -> None:
+        """Note that a part of the work fails no longer, though nothing was done."""
+        self._failures.pop(part, None)
 
     def failures(self) -> list[str]:
         """Return why parts of the work fail now."""
@@ -93,6 +100,11 @@ class SelfReport:
             if result := check():
                 report.checks.append(result)
         return report
+
+
+def waiting_part(dataset_id: str) -> str:
+    """Return the part of a nursery's work that a dataset is, for one that it does not merge."""
+    return f"dataset {dataset_id}"
 
 
 def name_of(name: str, bind: str, metrics: MetricsAddress) -> str:

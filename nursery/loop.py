@@ -65,7 +65,7 @@ class Nursery:
         self._shutdown = shutdown or Shutdown()
         self._seen_seq = 0
         # Why datasets wait: all of them as noted last, and those whose layout is unknown.
-        self._waiting: Mapping[str, str] = {}
+        self.waiting: Mapping[str, str] = {}
         self._unknown_layouts: Mapping[str, str] = {}
         self._refused = RefusedDatasets(self._clock.monotonic)
         registrations = Registrations(client)
@@ -164,11 +164,11 @@ class Nursery:
         """Log once for each dataset why it waits, and the end of the wait."""
         waiting = {**self._refused.reasons(), **self._unknown_layouts}
         for dataset_id, reason in waiting.items():
-            if self._waiting.get(dataset_id) != reason:
+            if self.waiting.get(dataset_id) != reason:
                 log.warning("dataset_waiting", dataset_id=dataset_id, reason=reason)
-        for dataset_id in self._waiting.keys() - waiting.keys():
+        for dataset_id in self.waiting.keys() - waiting.keys():
             log.info("dataset_waits_no_more", dataset_id=dataset_id)
-        self._waiting = waiting
+        self.waiting = waiting
         metrics.NURSERY_WAITING_DATASETS.set(len(waiting))
 
     def _open_store(self) -> ObjectStore:

@@ -17,7 +17,7 @@ from dataplane.reporting import Reporter, process_report
 from dataplane.task_runner import TaskRunner
 from meta.errors import MetaError
 from meta.process.shutdown import Shutdown
-from meta.self_report import Progress
+from meta.self_report import Progress, waiting_part
 from nursery.config import Settings
 from nursery.execution import job
 from nursery.execution.execute import Budget
@@ -62,6 +62,7 @@ class Cycles:
         self._shutdown = shutdown
         self._clock = clock
         self.progress = Progress()
+        self._waiting_parts = set[str]()
         self._thread = threading.Thread(target=self._run, name="cycles", daemon=True)
         # The error that ended the cycles, and with them the process.
         self.error: BaseException | None = None
@@ -104,8 +105,18 @@ class Cycles:
             log.warning("cycle_failed", error=failure)
             self.progress.failed(failure)
             return False
+        self._note_waiting()
         self.progress.made("polled, nothing to merge" if self._nursery.is_idle else "merged")
         return is_more
+
+    def _note_waiting(self) -> None:
+        """Report each dataset that waits, and why."""
+        waiting = {waiting_part(dataset): why for dataset, why in self._nursery.waiting.items()}
+        for part in self._waiting_parts - waiting.keys():
+            self.progress.recovered(part)
+        for part, why in waiting.items():
+            self.progress.failed(why, part)
+        self._waiting_parts = set(waiting)
 
 
 def serve(settings: Settings, runner: TaskRunner, tasks_max: int, shutdown: Shutdown) -> bool:

@@ -17,7 +17,7 @@ from collector.auth import UNKNOWN, TokenCache
 from collector.config import Settings
 from collector.ingestion import Ingestion, ValidToken
 from collector.otlp.export import CommittedDigests
-from collector.refusal import Refusal, Refused, unavailable
+from collector.refusal import Refusal, Refused, not_routed, unavailable
 from collector.retry import Backoff
 from collector.streams.babies import StreamBabies
 from collector.streams.buffer import Buffer, PendingExport
@@ -118,8 +118,9 @@ class Flusher:
         try:
             await self._write(exports)
         except Exception as error:
-            log.exception("flush_failed", exports=len(exports), error=type(error).__name__)
-            self.progress.failed(f"a flush failed: {type(error).__name__}")
+            name = type(error).__name__
+            log.exception("flush_failed", exports=len(exports), error=name)
+            self.progress.failed(f"a flush failed: {name}")
             _refuse(exports, unavailable("export could not be committed").refusal)
         finally:
             for export in exports:
@@ -248,11 +249,6 @@ class Flusher:
         self._buffer.batch_size_bytes_max = config.max_segment_size_bytes
         log.info("stream_opened", stream_id=stream_id, offset=next_offset, adopted_to=adopted_to)
         return StreamWriter(tail, adopted_to)
-
-
-def not_routed(signal: str) -> Refusal:
-    """The token is valid, but routes this signal to no dataset."""
-    return Refusal(Code.PERMISSION_DENIED, f"ingest token does not take {signal}")
 
 
 def _refuse_deleted(export: PendingExport, stamped: _StampedBaby, written: Written) -> bool:

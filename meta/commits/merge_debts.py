@@ -14,8 +14,9 @@ from meta import metrics
 from meta.commits.transactions import Transactions
 from meta.errors import MetaError
 from meta.planning.planner import Policy
+from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_debt
-from meta.store.merging.merge_debt import DayLimits
+from meta.store.merging.merge_debt import DatasetDebt, DayLimits
 
 log = structlog.get_logger()
 AGE_SECS_MAX = 10.0
@@ -45,6 +46,10 @@ class MergeDebts:
         self._counting = threading.Lock()
         self._counted_at = float("-inf")
         self._segments: Mapping[str, int] = {}
+
+    def of_dataset(self, tx: Transaction, dataset_key: int) -> DatasetDebt:
+        """Count the segments of one dataset that await a merge, however few."""
+        return merge_debt.of_dataset(tx, dataset_key, self._limits)
 
     def segments(self) -> Mapping[str, int]:
         """Return segments by dataset id."""

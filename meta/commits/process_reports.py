@@ -9,17 +9,47 @@ after a minute.
 """
 
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from heapq import merge
 
 from meta.commits.transactions import Transactions
+from meta.self_report import SILENT_SECS
 from meta.store.engine.pool import Transaction
 from meta.store.status import processes
 from meta.store.status.processes import PROCESSES_MAX, ProcessKey, ReportedProcess
 from meta.store.versions import clock
+from meta.v1.status_pb2 import ProcessReport
 
 SAVED_EVERY_SECS = 60.0
+# Processes of a kind that a look at their last reports takes.
+LATEST_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class KindReports:
+    """The last reports of processes of a kind, in the order of their keys."""
+
+    processes: Sequence[ReportedProcess] = ()
+
+    @property
+    def seen_nanos(self) -> int:
+        """The time of the last report by the database's clock; 0 = there is none."""
+        return max((process.last_seen_nanos for process in self.processes), default=0)
+
+    def running(self, now_nanos: int) -> list[ProcessReport]:
+        """Return the reports of processes that report at a time and have not ended.
+
+        Of the starts of a process the last one counts.
+        """
+        since_nanos = now_nanos - SILENT_SECS * 10**9
+        last_starts = {process.name: process for process in self.processes}
+        reports = [
+            ProcessReport.FromString(process.report)
+            for process in last_starts.values()
+            if process.last_seen_nanos > since_nanos
+        ]
+        return [report for report in reports if not report.is_ending]
 
 
 class ProcessReports:
@@ -73,6 +103,14 @@ class ProcessReports:
         came.sort(key=lambda process: process.key)
         merged = list(_newest(merge(written, came, key=lambda process: process.key)))
         return merged[:most]
+
+    def of_kind(self, tx: Transaction, kind: str) -> KindReports:
+        """Return the last reports of a kind, with those that are not written yet."""
+        reported = processes.latest(tx, kind, LATEST_MAX)
+        with self._lock:
+            came = [p for mine in self._reported.values() for p in mine.values()]
+        reported += [process for process in came if process.kind == kind]
+        return KindReports(list(_newest(iter(sorted(reported, key=lambda p: p.key)))))
 
     def _displace(self) -> None:
         subject = max(self._reported, key=lambda each: len(self._reported[each]))

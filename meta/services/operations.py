@@ -28,7 +28,7 @@ from meta.services.resources import (
 from meta.services.rewrites import rewrite_jobs
 from meta.services.segments import unread_segments
 from meta.services.server_parts import ServerParts
-from meta.services.status import freshness, processes
+from meta.services.status import explanations, freshness, processes
 from meta.services.streams import nursery_shards, stream_offsets
 from meta.services.workers import workers
 
@@ -59,7 +59,7 @@ OPERATIONS = (
     workers,
 )
 RESOURCES = (resources, dataset_numbers, groups, locks, vacuums, creator_quotas)
-STATUS = (processes, freshness)
+STATUS = (processes, freshness, explanations)
 
 
 def find_in(modules: Sequence[ModuleType], server: ServerParts) -> Callable[[str], Any]:

@@ -51,6 +51,114 @@ MERGE_STAGE_AWAITS_RECONCILE: MergeStage.ValueType  # 4
 """Its stream is detached since a restore, until `segplane catalog reconcile`."""
 Global___MergeStage: _TypeAlias = MergeStage  # noqa: Y015
 
+class _HoldingStage:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _HoldingStageEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HoldingStage.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    HOLDING_STAGE_UNSPECIFIED: _HoldingStage.ValueType  # 0
+    """Not set."""
+    HOLDING_STAGE_NO_TOKEN: _HoldingStage.ValueType  # 1
+    """No ingest token routes a signal to the dataset. Amount: its live segments."""
+    HOLDING_STAGE_NO_STREAM: _HoldingStage.ValueType  # 2
+    """No collector has an active stream for the dataset. Amount: its live segments."""
+    HOLDING_STAGE_QUOTA_REACHED: _HoldingStage.ValueType  # 3
+    """Collectors refuse exports: the records of this month have reached the quota. Amount: records."""
+    HOLDING_STAGE_EXPORTS_REFUSED: _HoldingStage.ValueType  # 4
+    """Collectors refuse exports: too many segments await a merge. Amount: segments."""
+    HOLDING_STAGE_AWAITS_RECONCILE: _HoldingStage.ValueType  # 5
+    """Streams of a restored database await a reconciliation. Amount: streams."""
+    HOLDING_STAGE_NO_NURSERY: _HoldingStage.ValueType  # 6
+    """No nursery reports, so committed records stay unmerged. Since: the last report."""
+    HOLDING_STAGE_AWAITS_NURSERY: _HoldingStage.ValueType  # 7
+    """Committed records await a nursery. Since: the oldest commit. Amount: streams."""
+    HOLDING_STAGE_PARKED: _HoldingStage.ValueType  # 8
+    """Streams cannot pass a baby segment that cannot be read. Amount: streams. Detail: the reason."""
+    HOLDING_STAGE_WITHHELD: _HoldingStage.ValueType  # 9
+    """Nurseries withhold the dataset: meta refuses its registrations, or its layout is not known. Amount:
+    nurseries, which the subjects name. Detail: the reason, whose end may be cut.
+    """
+    HOLDING_STAGE_QUARANTINED: _HoldingStage.ValueType  # 10
+    """Records that violate the schema went to the quarantine, from streams that the dataset has now. Amount:
+    baby segments with such records; replayed and dropped ones count too.
+    """
+    HOLDING_STAGE_NO_MERGE_WORKER: _HoldingStage.ValueType  # 11
+    """No merge worker reports, and segments or tasks await a merge. Since: the last report."""
+    HOLDING_STAGE_WORKERS_LIMITED: _HoldingStage.ValueType  # 12
+    """All merge workers are limited to other datasets. Amount: workers, which the subjects name."""
+    HOLDING_STAGE_MERGE_DEBT: _HoldingStage.ValueType  # 13
+    """Small segments await a merge. Since: the oldest one. Amount: segments."""
+    HOLDING_STAGE_OPEN_TASKS: _HoldingStage.ValueType  # 14
+    """Open merge tasks. Since: the oldest one. Amount: tasks. Detail: those that have failed before."""
+    HOLDING_STAGE_EXCLUDED_SEGMENTS: _HoldingStage.ValueType  # 15
+    """Segments are excluded from merging, because a merge could not read them. Amount: segments."""
+    HOLDING_STAGE_REWRITE_PAUSED: _HoldingStage.ValueType  # 16
+    """A rewrite is paused. The subject is its id. Amount: segments that it has still to rewrite."""
+    HOLDING_STAGE_DELETION_HELD: _HoldingStage.ValueType  # 17
+    """Deletion is held for the whole installation. Detail: the reason, if it was a restore."""
+    HOLDING_STAGE_DELETION_BRAKE: _HoldingStage.ValueType  # 18
+    """The deletion brake holds segments that were to be deleted. Amount: segments."""
+    HOLDING_STAGE_LOCKED: _HoldingStage.ValueType  # 19
+    """A lock refuses changes and deletion. The subject is its holder. Detail: the reason."""
+    HOLDING_STAGE_PINNED: _HoldingStage.ValueType  # 20
+    """Pins keep segments of former versions. Until: the last end. Amount: pins. Detail: their segments."""
+    HOLDING_STAGE_RETENTION: _HoldingStage.ValueType  # 21
+    """A retention applies. Until: when its oldest segment expires. Amount: 0."""
+
+class HoldingStage(_HoldingStage, metaclass=_HoldingStageEnumTypeWrapper):
+    """Stage at which data of a dataset is held."""
+
+HOLDING_STAGE_UNSPECIFIED: HoldingStage.ValueType  # 0
+"""Not set."""
+HOLDING_STAGE_NO_TOKEN: HoldingStage.ValueType  # 1
+"""No ingest token routes a signal to the dataset. Amount: its live segments."""
+HOLDING_STAGE_NO_STREAM: HoldingStage.ValueType  # 2
+"""No collector has an active stream for the dataset. Amount: its live segments."""
+HOLDING_STAGE_QUOTA_REACHED: HoldingStage.ValueType  # 3
+"""Collectors refuse exports: the records of this month have reached the quota. Amount: records."""
+HOLDING_STAGE_EXPORTS_REFUSED: HoldingStage.ValueType  # 4
+"""Collectors refuse exports: too many segments await a merge. Amount: segments."""
+HOLDING_STAGE_AWAITS_RECONCILE: HoldingStage.ValueType  # 5
+"""Streams of a restored database await a reconciliation. Amount: streams."""
+HOLDING_STAGE_NO_NURSERY: HoldingStage.ValueType  # 6
+"""No nursery reports, so committed records stay unmerged. Since: the last report."""
+HOLDING_STAGE_AWAITS_NURSERY: HoldingStage.ValueType  # 7
+"""Committed records await a nursery. Since: the oldest commit. Amount: streams."""
+HOLDING_STAGE_PARKED: HoldingStage.ValueType  # 8
+"""Streams cannot pass a baby segment that cannot be read. Amount: streams. Detail: the reason."""
+HOLDING_STAGE_WITHHELD: HoldingStage.ValueType  # 9
+"""Nurseries withhold the dataset: meta refuses its registrations, or its layout is not known. Amount:
+nurseries, which the subjects name. Detail: the reason, whose end may be cut.
+"""
+HOLDING_STAGE_QUARANTINED: HoldingStage.ValueType  # 10
+"""Records that violate the schema went to the quarantine, from streams that the dataset has now. Amount:
+baby segments with such records; replayed and dropped ones count too.
+"""
+HOLDING_STAGE_NO_MERGE_WORKER: HoldingStage.ValueType  # 11
+"""No merge worker reports, and segments or tasks await a merge. Since: the last report."""
+HOLDING_STAGE_WORKERS_LIMITED: HoldingStage.ValueType  # 12
+"""All merge workers are limited to other datasets. Amount: workers, which the subjects name."""
+HOLDING_STAGE_MERGE_DEBT: HoldingStage.ValueType  # 13
+"""Small segments await a merge. Since: the oldest one. Amount: segments."""
+HOLDING_STAGE_OPEN_TASKS: HoldingStage.ValueType  # 14
+"""Open merge tasks. Since: the oldest one. Amount: tasks. Detail: those that have failed before."""
+HOLDING_STAGE_EXCLUDED_SEGMENTS: HoldingStage.ValueType  # 15
+"""Segments are excluded from merging, because a merge could not read them. Amount: segments."""
+HOLDING_STAGE_REWRITE_PAUSED: HoldingStage.ValueType  # 16
+"""A rewrite is paused. The subject is its id. Amount: segments that it has still to rewrite."""
+HOLDING_STAGE_DELETION_HELD: HoldingStage.ValueType  # 17
+"""Deletion is held for the whole installation. Detail: the reason, if it was a restore."""
+HOLDING_STAGE_DELETION_BRAKE: HoldingStage.ValueType  # 18
+"""The deletion brake holds segments that were to be deleted. Amount: segments."""
+HOLDING_STAGE_LOCKED: HoldingStage.ValueType  # 19
+"""A lock refuses changes and deletion. The subject is its holder. Detail: the reason."""
+HOLDING_STAGE_PINNED: HoldingStage.ValueType  # 20
+"""Pins keep segments of former versions. Until: the last end. Amount: pins. Detail: their segments."""
+HOLDING_STAGE_RETENTION: HoldingStage.ValueType  # 21
+"""A retention applies. Until: when its oldest segment expires. Amount: 0."""
+Global___HoldingStage: _TypeAlias = HoldingStage  # noqa: Y015
+
 @_typing.final
 class ProcessReport(_message.Message):
     """Report of a process about itself, with each DownloadConfig. All of it is its own word: other than the
@@ -391,3 +499,115 @@ class DatasetFreshness(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DatasetFreshness: _TypeAlias = DatasetFreshness  # noqa: Y015
+
+@_typing.final
+class ExplainDatasetRequest(_message.Message):
+    """Request of ExplainDataset."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Dataset id."""
+    name: _builtins.str
+    """Dataset name."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
+    _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
+
+Global___ExplainDatasetRequest: _TypeAlias = ExplainDatasetRequest  # noqa: Y015
+
+@_typing.final
+class ExplainDatasetResponse(_message.Message):
+    """Response of ExplainDataset."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    HOLDINGS_FIELD_NUMBER: _builtins.int
+    DATABASE_TIME_NANOS_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Id of the dataset."""
+    dataset_name: _builtins.str
+    """Its name."""
+    database_time_nanos: _builtins.int
+    """The database's time."""
+    @_builtins.property
+    def holdings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Holding]:
+        """The stages that hold its data, at most one entry a stage, in the order of the stages."""
+
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        dataset_name: _builtins.str = ...,
+        holdings: _abc.Iterable[Global___Holding] | None = ...,
+        database_time_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["database_time_nanos", b"database_time_nanos", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "holdings", b"holdings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExplainDatasetResponse: _TypeAlias = ExplainDatasetResponse  # noqa: Y015
+
+@_typing.final
+class Holding(_message.Message):
+    """Stage that holds data of a dataset, and since when."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STAGE_FIELD_NUMBER: _builtins.int
+    SINCE_NANOS_FIELD_NUMBER: _builtins.int
+    UNTIL_NANOS_FIELD_NUMBER: _builtins.int
+    SUBJECTS_FIELD_NUMBER: _builtins.int
+    AMOUNT_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    DETAIL_FIELD_NUMBER: _builtins.int
+    stage: Global___HoldingStage.ValueType
+    """The stage."""
+    since_nanos: _builtins.int
+    """Beginning, by the database's clock; 0 = not known."""
+    until_nanos: _builtins.int
+    """End, by the database's clock; 0 = none, or not known."""
+    amount: _builtins.int
+    """Number of them all, or of what the stage says."""
+    limit: _builtins.int
+    """The limit that the amount is compared with; 0 = none."""
+    detail: _builtins.str
+    """Reason or further numbers, in a few words; "" = none."""
+    @_builtins.property
+    def subjects(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of the streams, segments, tasks or pins, or a name; at most ten of them."""
+
+    def __init__(
+        self,
+        *,
+        stage: Global___HoldingStage.ValueType = ...,
+        since_nanos: _builtins.int = ...,
+        until_nanos: _builtins.int = ...,
+        subjects: _abc.Iterable[_builtins.str] | None = ...,
+        amount: _builtins.int = ...,
+        limit: _builtins.int = ...,
+        detail: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount", "detail", b"detail", "limit", b"limit", "since_nanos", b"since_nanos", "stage", b"stage", "subjects", b"subjects", "until_nanos", b"until_nanos"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Holding: _TypeAlias = Holding  # noqa: Y015

@@ -46,6 +46,11 @@ class StatusServiceStub:
                 request_serializer=meta_dot_v1_dot_status__pb2.ListFreshnessRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_status__pb2.ListFreshnessResponse.FromString,
                 _registered_method=True)
+        self.ExplainDataset = channel.unary_unary(
+                '/meta.v1.StatusService/ExplainDataset',
+                request_serializer=meta_dot_v1_dot_status__pb2.ExplainDatasetRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_status__pb2.ExplainDatasetResponse.FromString,
+                _registered_method=True)
 
 
 class StatusServiceServicer:
@@ -69,6 +74,14 @@ class StatusServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ExplainDataset(self, request, context):
+        """Lists the stages that hold the data of a dataset now: between an acknowledged record and its
+        readers, among merges, and before deletion. Nothing is listed for a stage that holds nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_StatusServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -81,6 +94,11 @@ def add_StatusServiceServicer_to_server(servicer, server):
                     servicer.ListFreshness,
                     request_deserializer=meta_dot_v1_dot_status__pb2.ListFreshnessRequest.FromString,
                     response_serializer=meta_dot_v1_dot_status__pb2.ListFreshnessResponse.SerializeToString,
+            ),
+            'ExplainDataset': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainDataset,
+                    request_deserializer=meta_dot_v1_dot_status__pb2.ExplainDatasetRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_status__pb2.ExplainDatasetResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -139,6 +157,33 @@ class StatusService:
             '/meta.v1.StatusService/ListFreshness',
             meta_dot_v1_dot_status__pb2.ListFreshnessRequest.SerializeToString,
             meta_dot_v1_dot_status__pb2.ListFreshnessResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainDataset(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.StatusService/ExplainDataset',
+            meta_dot_v1_dot_status__pb2.ExplainDatasetRequest.SerializeToString,
+            meta_dot_v1_dot_status__pb2.ExplainDatasetResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -43,6 +43,10 @@ class StatusServiceStub:
     """Lists live datasets by the age of their oldest committed baby segment that readers do not see
     yet, oldest first; its work has a bound, whatever waits.
     """
+    ExplainDataset: _grpc.UnaryUnaryMultiCallable[_status_pb2.ExplainDatasetRequest, _status_pb2.ExplainDatasetResponse]
+    """Lists the stages that hold the data of a dataset now: between an acknowledged record and its
+    readers, among merges, and before deletion. Nothing is listed for a stage that holds nothing.
+    """
 
 @_typing.type_check_only
 class StatusServiceAsyncStub(StatusServiceStub):
@@ -58,6 +62,10 @@ class StatusServiceAsyncStub(StatusServiceStub):
     ListFreshness: _aio.UnaryUnaryMultiCallable[_status_pb2.ListFreshnessRequest, _status_pb2.ListFreshnessResponse]  # type: ignore[assignment]
     """Lists live datasets by the age of their oldest committed baby segment that readers do not see
     yet, oldest first; its work has a bound, whatever waits.
+    """
+    ExplainDataset: _aio.UnaryUnaryMultiCallable[_status_pb2.ExplainDatasetRequest, _status_pb2.ExplainDatasetResponse]  # type: ignore[assignment]
+    """Lists the stages that hold the data of a dataset now: between an acknowledged record and its
+    readers, among merges, and before deletion. Nothing is listed for a stage that holds nothing.
     """
 
 class StatusServiceServicer:
@@ -81,6 +89,15 @@ class StatusServiceServicer:
     ) -> _typing.Union[_status_pb2.ListFreshnessResponse, _abc.Awaitable[_status_pb2.ListFreshnessResponse]]:
         """Lists live datasets by the age of their oldest committed baby segment that readers do not see
         yet, oldest first; its work has a bound, whatever waits.
+        """
+
+    def ExplainDataset(
+        self,
+        request: _status_pb2.ExplainDatasetRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_status_pb2.ExplainDatasetResponse, _abc.Awaitable[_status_pb2.ExplainDatasetResponse]]:
+        """Lists the stages that hold the data of a dataset now: between an acknowledged record and its
+        readers, among merges, and before deletion. Nothing is listed for a stage that holds nothing.
         """
 
 def add_StatusServiceServicer_to_server(servicer: StatusServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -41,6 +41,10 @@ COMMANDS = {
     "operate.freshness": {
         "freshness": "Show how long records wait to be visible. Exit code 1 if data is late."
     },
+    "operate.why": {
+        "why": "Show which stage holds a dataset's data, and the next step. Exit code 1 if a person"
+        " has to act."
+    },
     "operate.workers": {
         "workers": "List workers, and give settings to a worker or a class of workers."
     },

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from meta.client import MetaClient
+from meta.self_report import SILENT_SECS
 from meta.v1 import status_pb2 as pb
 
 PAGE = 1_000
 SECOND = 10**9
-# A process reports every 30 s, and another meta has the report a minute later.
-SILENT_NANOS = 150 * SECOND
+SILENT_NANOS = SILENT_SECS * SECOND
 # A process that ended, or was started again, is of interest for a while.
 SHOWN_NANOS = 3_600 * SECOND
 # Longest time without progress of processes that poll; a merge may take an hour.

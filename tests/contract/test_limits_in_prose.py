@@ -79,6 +79,11 @@ NO_LIMITS = {
     "texts of more than 256 bytes",
     # A page of a vacuum.
     "of datasets, at most 100",
+    # Counts and searches of ExplainDataset.
+    "of them, up to 1,000",
+    "of tasks up to 10,000",
+    "each of at most 1,000 streams",
+    "MERGE_DEBT counts at most 50,000 small",
 }
 
 

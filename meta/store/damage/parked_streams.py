@@ -112,8 +112,13 @@ def list_page(tx: Transaction, window: Window) -> Page[ParkedStream]:
 
 def offsets_among(tx: Transaction, stream_ids: Collection[UUID]) -> dict[UUID, int]:
     """The offsets at which some streams are parked; those that are not parked are left out."""
-    rows = tx.execute(_BY_IDS, {"ids": list(stream_ids)})
-    return {row[0]: row[1] for row in rows}
+    return {stream.stream_id: stream.offset for stream in among(tx, stream_ids)}
+
+
+def among(tx: Transaction, stream_ids: Collection[UUID]) -> list[ParkedStream]:
+    """Return those of some streams that are parked, those that wait longest first."""
+    parked = [ParkedStream(*row) for row in tx.execute(_BY_IDS, {"ids": list(stream_ids)})]
+    return sorted(parked, key=lambda stream: (stream.parked_at_nanos, stream.stream_id))
 
 
 def skip(tx: Transaction, stream_id: UUID, offset: int, acceptance: Acceptance) -> list[Loss]:

@@ -52,14 +52,17 @@ _HELD = text(f"""
     SELECT s.id FROM segments s JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
     WHERE s.id = ANY(:ids) AND s.dataset_key = ANY(:keys) AND {UNAPPROVED}
 """)  # noqa: S608
-_LIST = text(f"""
+_BRAKES = f"""
     SELECT d.id, {shown_names.of("d")}, b.segments, b.size_bytes, b.live_size_bytes,
            (extract(epoch FROM b.braked_at) * 1000000000)::bigint
     FROM deletion_brakes b JOIN datasets d ON d.key = b.dataset_key
     WHERE b.braked_at IS NOT NULL AND d.deleted_at IS NULL
-      AND (cast(:visible AS uuid[]) IS NULL OR d.id = ANY(:visible))
+"""  # noqa: S608
+_LIST = text(f"""
+    {_BRAKES} AND (cast(:visible AS uuid[]) IS NULL OR d.id = ANY(:visible))
     ORDER BY b.braked_at, b.dataset_key LIMIT {LISTED_MAX}
-""")  # noqa: S608
+""")
+_FIND = text(f"{_BRAKES} AND b.dataset_key = :key")
 _RELEASE = text("""
     UPDATE deletion_brakes SET braked_at = NULL, released_version = :version
     WHERE dataset_key = :key AND braked_at IS NOT NULL
@@ -113,6 +116,12 @@ def list_visible(tx: Transaction) -> list[DeletionBrake]:
     """The brakes of datasets that the caller may see, the first ones first."""
     rows = tx.execute(_LIST, {"visible": dataset_scope.visible_ids()})
     return [DeletionBrake(*row) for row in rows]
+
+
+def find(tx: Transaction, dataset_key: int) -> DeletionBrake | None:
+    """The brake of a dataset, None without one."""
+    row = tx.execute(_FIND, {"key": dataset_key}).one_or_none()
+    return None if row is None else DeletionBrake(*row)
 
 
 def release(tx: Transaction, dataset_name: str) -> bool:

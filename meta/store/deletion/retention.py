@@ -37,6 +37,28 @@ _EXPIRED = text(f"""
 _TASKS = text("""
     SELECT DISTINCT task_id FROM merge_task_inputs WHERE segment_id = ANY(:ids) ORDER BY task_id
 """)
+# Seconds and nanoseconds as numeric: their sum may be beyond every timestamp.
+_NEXT = text("""
+    SELECT least(
+      (SELECT (extract(epoch FROM created_at) + d.created_retention_secs) * 1000000000
+       FROM segments WHERE dataset_key = d.key AND tombstone_version IS NULL
+         AND d.created_retention_secs > 0
+       ORDER BY created_at, id LIMIT 1),
+      (SELECT end_ns::numeric + d.event_retention_secs * 1000000000::numeric
+       FROM segments WHERE dataset_key = d.key AND tombstone_version IS NULL
+         AND d.event_retention_secs > 0
+       ORDER BY end_ns, id LIMIT 1))
+    FROM datasets d WHERE d.key = :key
+""")
+
+
+def next_expiry_nanos(tx: Transaction, dataset_key: int) -> int | None:
+    """The time at which the first live segment of a dataset expires; None if none does.
+
+    By the database's clock. It is later by the time in which no server ran.
+    """
+    expiry = tx.execute(_NEXT, {"key": dataset_key}).scalar_one_or_none()
+    return None if expiry is None else int(expiry)
 
 
 def bury_expired(tx: Transaction) -> int:

@@ -1,7 +1,9 @@
 """Lists and totals of pins and of the segments that they hold."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import Select, func, literal_column, select, text
 
@@ -22,6 +24,20 @@ class PinTotals:
     number: int
     held_bytes: int
     oldest_secs: float
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetPins:
+    """Pins of one dataset whose lease lasts, and most segments that one of them holds.
+
+    Times are in nanoseconds, 0 without a pin; ids are those of the oldest versions.
+    """
+
+    number: int
+    held_segments: int
+    oldest_nanos: int
+    last_end_nanos: int
+    first_ids: Sequence[UUID]
 
 
 # True of a segment `s` that a pin holds, unless its loss is accepted.
@@ -47,6 +63,13 @@ _TOTALS = text(f"""
     SELECT count(*), coalesce(sum(held_bytes), 0)::float8,
            coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8
     FROM pins WHERE expires_at > {NOW}
+""")  # noqa: S608
+_OF_DATASET = text(f"""
+    SELECT count(*), coalesce(max(held_segments), 0)::bigint,
+      coalesce((extract(epoch FROM min(created_at)) * 1000000)::bigint * 1000, 0),
+      coalesce((extract(epoch FROM max(ends_at)) * 1000000)::bigint * 1000, 0),
+      (array_agg(id ORDER BY version, id))[1:10]
+    FROM pins WHERE dataset_key = :key AND expires_at > {NOW}
 """)  # noqa: S608
 _FORGET = text(f"DELETE FROM pins WHERE expires_at <= {NOW}")  # noqa: S608
 
@@ -76,6 +99,12 @@ def totals(tx: Transaction) -> PinTotals:
     """Number of pins, and the bytes that they hold."""
     number, held_bytes, oldest_secs = tx.execute(_TOTALS).one()
     return PinTotals(int(number), int(held_bytes), float(oldest_secs))
+
+
+def of_dataset(tx: Transaction, dataset_key: int) -> DatasetPins:
+    """Count the pins of a dataset, whoever has taken them."""
+    row = tx.execute(_OF_DATASET, {"key": dataset_key}).one()
+    return DatasetPins(row[0], row[1], row[2], row[3], row[4] or ())
 
 
 def forget_expired(tx: Transaction) -> int:

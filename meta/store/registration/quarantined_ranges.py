@@ -43,6 +43,14 @@ _IS_HELD = text("""
                    AND coalesce(dataset_id, :dataset) = :dataset
                    AND first_offset <= :offset AND last_offset >= :offset)
 """)
+# The ranges of retired streams have no entry that leads to them.
+_OF_DATASET = text("""
+    SELECT r.stream_id, sum(r.last_offset - r.first_offset + 1)::bigint
+    FROM stream_datasets e CROSS JOIN LATERAL (
+      SELECT * FROM quarantined_ranges WHERE stream_id = e.stream_id LIMIT :ranges) r
+    WHERE e.dataset_id = :dataset AND r.dataset_id = e.dataset_id
+    GROUP BY r.stream_id ORDER BY r.stream_id LIMIT :most
+""")
 _RESTORE = text("""
     INSERT INTO quarantined_ranges (stream_id, verdict, first_offset, last_offset, dataset_id)
     VALUES (:stream, :verdict, :first, :last, :dataset)
@@ -52,6 +60,8 @@ _RESTORE = text("""
 
 
 FIELD = "quarantined"
+# Ranges of a stream that are counted.
+RANGES_MAX = 1_000
 
 
 class QuarantinedRanges(Part):
@@ -129,3 +139,12 @@ def are_counted(tx: Transaction, names: Sequence[QuarantineKey]) -> list[bool]:
     }
     counted = {number - 1 for number in tx.execute(_COUNTED, values).scalars()} if names else set()
     return [name.verdict is None or index in counted for index, name in enumerate(names)]
+
+
+def of_dataset(tx: Transaction, dataset_id: UUID, most: int) -> dict[UUID, int]:
+    """Count the offsets with quarantined records of a dataset, by stream; of its streams of now.
+
+    They count permanently, also once the records were replayed or dropped.
+    """
+    values = {"dataset": dataset_id, "most": most, "ranges": RANGES_MAX}
+    return {row[0]: row[1] for row in tx.execute(_OF_DATASET, values)}

@@ -78,6 +78,9 @@ _PAGE = text(f"""
     WHERE (kind, name, started_at_nanos) > (:kind, :name, :started_at_nanos)
     ORDER BY kind, name, started_at_nanos LIMIT :most
 """)  # noqa: S608
+_LATEST = text(f"""
+    SELECT {_NAMES} FROM processes WHERE kind = :kind ORDER BY last_seen_nanos DESC LIMIT :most
+""")  # noqa: S608
 
 
 def save(tx: Transaction, reported: Sequence[ReportedProcess]) -> None:
@@ -94,3 +97,9 @@ def prune(tx: Transaction, now_nanos: int) -> None:
 def page(tx: Transaction, after: ProcessKey, most: int) -> list[ReportedProcess]:
     """Return the processes behind a key in the order of keys."""
     return [ReportedProcess(*row) for row in tx.execute(_PAGE, after._asdict() | {"most": most})]
+
+
+def latest(tx: Transaction, kind: str, most: int) -> list[ReportedProcess]:
+    """Return the processes of a kind that reported last."""
+    rows = tx.execute(_LATEST, {"kind": kind, "most": most})
+    return [ReportedProcess(*row) for row in rows]

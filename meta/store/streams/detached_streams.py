@@ -26,8 +26,12 @@ _DETACH = text(f"""
       changed_version = (SELECT version FROM meta_state)
     WHERE stopped_offset IS NULL AND NOT {IS_DETACHED.format("s")}
 """)  # noqa: S608
-
-
+_OF_DATASET = text(f"""
+    SELECT s.id FROM stream_datasets e CROSS JOIN LATERAL (
+      SELECT * FROM ingest_streams WHERE id = e.stream_id OFFSET 0) s
+    WHERE e.dataset_id = :dataset AND s.stopped_offset IS NULL AND {IS_DETACHED.format("s")}
+    ORDER BY s.id LIMIT :most
+""")  # noqa: S608
 _IS_DETACHED = text(
     f"SELECT {IS_DETACHED.format('s')} FROM ingest_streams s WHERE s.id = :stream"  # noqa: S608
 )
@@ -42,3 +46,8 @@ def check_may_end(tx: Transaction, stream_id: UUID) -> None:
 def detach_all(tx: Transaction) -> int:
     """Detach every active stream from its collector; returns their number."""
     return tx.execute(_DETACH).rowcount
+
+
+def of_dataset(tx: Transaction, dataset_id: UUID, most: int) -> list[UUID]:
+    """Return some detached streams with an entry of a dataset, by id."""
+    return list(tx.execute(_OF_DATASET, {"dataset": dataset_id, "most": most}).scalars())

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 
 from meta.store.engine.pool import Transaction
+from meta.store.versions.clock import ago
 
 # A worker's name holds a part that is new with every process, so names come and go.
 WORKERS_MAX = 10_000
@@ -34,6 +35,10 @@ _PAGE = text(f"""
            (extract(epoch FROM last_seen_at) * 1000000)::bigint * 1000
     FROM workers WHERE id > :after AND {_IS_RECENT} ORDER BY id LIMIT :limit
 """)  # noqa: S608
+_RECENT = text(f"""
+    SELECT id FROM workers WHERE starts_with(id, :prefix) AND last_seen_at > {ago(":secs")}
+    ORDER BY last_seen_at DESC LIMIT :most
+""")  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +65,9 @@ def note(tx: Transaction, worker_id: str) -> None:
 def list_page(tx: Transaction, after_id: str, limit: int) -> list[SeenWorker]:
     """Workers behind `after_id` by id, without those that have not asked for a long time."""
     return [SeenWorker(*row) for row in tx.execute(_PAGE, {"after": after_id, "limit": limit})]
+
+
+def recent_ids(tx: Transaction, kind: str, secs: float, most: int) -> list[str]:
+    """Ids of workers of a kind that asked in the last seconds, the last ones first."""
+    values = {"prefix": f"{kind}/", "secs": secs, "most": most}
+    return list(tx.execute(_RECENT, values).scalars())

@@ -51,10 +51,15 @@ class NamedSettings:
 _COLUMNS = "name, settings, (extract(epoch FROM updated_at) * 1000000)::bigint * 1000"
 _LISTED = "ORDER BY length(rtrim(name, '*')), right(name, 1) <> '*', name"
 _ALL = text(f"SELECT {_COLUMNS} FROM worker_settings {_LISTED} LIMIT :limit")  # noqa: S608
+_APPLIES = "name = {0} OR (right(name, 1) = '*' AND starts_with({0}, left(name, -1)))"
 _APPLYING = text(f"""
-    SELECT {_COLUMNS} FROM worker_settings
-    WHERE name = :id OR (right(name, 1) = '*' AND starts_with(:id, left(name, -1)))
-    {_LISTED} LIMIT :limit
+    SELECT {_COLUMNS} FROM worker_settings WHERE {_APPLIES.format(":id")} {_LISTED} LIMIT :limit
+""")  # noqa: S608
+# Of at most 256 names, those of each worker in their order.
+_APPLYING_TO_SOME = text(f"""
+    SELECT w, {_COLUMNS} FROM unnest(cast(:ids AS text[])) AS w
+      JOIN worker_settings ON {_APPLIES.format("w")}
+    ORDER BY w, {_LISTED.removeprefix("ORDER BY ")}
 """)  # noqa: S608
 _FIND = text("SELECT settings FROM worker_settings WHERE name = :name")
 _COUNT = text("SELECT count(*) FROM worker_settings")
@@ -73,6 +78,14 @@ def list_all(tx: Transaction) -> list[NamedSettings]:
 def list_applying(tx: Transaction, worker_id: str) -> list[NamedSettings]:
     """The classes that a worker belongs to, the smallest last, then its own name."""
     return _read(tx.execute(_APPLYING, {"id": worker_id, "limit": NAMES_MAX}))
+
+
+def in_force_for(tx: Transaction, worker_ids: Collection[str]) -> dict[str, WorkerSettings]:
+    """The settings in force of each of some workers."""
+    entries: dict[str, list[NamedSettings]] = {worker_id: [] for worker_id in worker_ids}
+    for worker_id, *row in tx.execute(_APPLYING_TO_SOME, {"ids": list(entries)}):
+        entries[worker_id] += _read([row])
+    return {worker_id: in_force(applying) for worker_id, applying in entries.items()}
 
 
 def in_force(entries: Sequence[NamedSettings]) -> WorkerSettings:

@@ -5,6 +5,7 @@ READING = frozenset(
         "CheckConsistency",
         "CheckQuarantined",
         "DownloadConfig",
+        "ExplainDataset",
         "ExplainMergePlan",
         "FindSegments",
         "GetCommittedFlushes",

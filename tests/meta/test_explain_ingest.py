@@ -1,0 +1,259 @@
+"""ExplainDataset: the stages between a sender and the readers of a dataset."""
+
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+
+from meta.access import Role
+from meta.client import MetaClient
+from meta.config import Settings
+from meta.errors import InvalidArgument, NotFound, RoleRefused
+from meta.self_report import SILENT_SECS, Progress, waiting_part
+from meta.store.streams import dataset_backlog, detached_streams
+from meta.v1 import operations_pb2
+from meta.v1 import status_pb2 as pb
+from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.dataset_life import set_settings
+from tests.support.meta.explanations import WORKERS, explain, report
+from tests.support.meta.guarded import guarded
+from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.nursery import NurseryDriver
+from tests.support.meta.segments import Writer
+from tests.support.meta.server import MetaServer
+
+SECOND = 10**9
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Dataset `web` with a stream, and dataset `app` in the same stream; all workers report."""
+
+    client: MetaClient
+    web: str
+    app: str
+    stream: str
+
+    def commit(self, offset: int, *dataset_ids: str) -> None:
+        IngestionDriver(self.client, "collector").commit(self.stream, offset, *dataset_ids)
+
+    def merge(self, dataset_id: str, seen: int, merged: int) -> None:
+        NurseryDriver(self.client).merge(dataset_id, self.stream, seen, merged)
+
+
+@pytest.fixture
+def scene(meta_client: MetaClient) -> Scene:
+    catalog = CatalogDriver(meta_client)
+    web, app = catalog.dataset("web"), catalog.dataset("app")
+    token = catalog.token(web)
+    catalog.route(token, logs=web, traces=app)
+    stream = IngestionDriver(meta_client, "collector").register(token).stream_id
+    report(meta_client, *WORKERS)
+    return Scene(meta_client, web, app, stream)
+
+
+def test_a_dataset_in_order_is_held_by_nothing(scene: Scene) -> None:
+    scene.commit(0, scene.web)
+    scene.merge(scene.web, -1, 0)
+
+    by_name = scene.client.status.ExplainDataset(pb.ExplainDatasetRequest(name="web"))
+    by_id = scene.client.status.ExplainDataset(pb.ExplainDatasetRequest(id=scene.web))
+
+    assert list(by_name.holdings) == list(by_id.holdings) == []
+    assert (by_id.dataset_id, by_id.dataset_name) == (scene.web, "web")
+    assert by_name.database_time_nanos < by_id.database_time_nanos
+
+
+def test_a_dataset_without_a_token_gets_no_records(meta_client: MetaClient) -> None:
+    catalog = CatalogDriver(meta_client)
+    web = catalog.dataset("web")
+    report(meta_client, *WORKERS)
+    assert explain(meta_client).keys() == {"NO_TOKEN", "NO_STREAM"}
+
+    token = catalog.token(web)
+    assert explain(meta_client).keys() == {"NO_STREAM"}
+    IngestionDriver(meta_client, "collector").register(token)
+    assert explain(meta_client).keys() == set()
+    catalog.route(token, metrics=web)
+    assert explain(meta_client).keys() == set()
+    catalog.revoke(token)
+
+    Writer(meta_client).save_many(web, 2)
+    held = explain(meta_client)
+    assert held.keys() == {"NO_TOKEN"}
+    assert held["NO_TOKEN"].amount == 2
+
+
+def test_committed_records_await_a_nursery_until_it_merges_them(scene: Scene) -> None:
+    scene.commit(0, scene.web)
+    scene.commit(1, scene.app)
+
+    held = explain(scene.client)
+
+    assert held.keys() == {"AWAITS_NURSERY"}
+    waiting = held["AWAITS_NURSERY"]
+    assert (list(waiting.subjects), waiting.amount) == ([scene.stream], 1)
+    reply = scene.client.status.ExplainDataset(pb.ExplainDatasetRequest(name="web"))
+    assert 0 <= reply.database_time_nanos - waiting.since_nanos < 60 * SECOND
+    scene.merge(scene.web, -1, 0)
+    assert explain(scene.client) == {}
+    assert explain(scene.client, "app").keys() == {"AWAITS_NURSERY"}
+
+
+def test_a_backlog_of_other_datasets_is_searched_to_its_bound(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset_backlog, "BABIES_MAX", 3)
+    for offset in range(2):
+        scene.commit(offset, scene.app)
+    assert explain(scene.client) == {}
+    scene.commit(2, scene.web)
+    assert explain(scene.client)["AWAITS_NURSERY"].since_nanos > 0
+
+    scene.merge(scene.web, -1, 2)
+    for offset in range(3, 6):
+        scene.commit(offset, scene.app)
+    assert explain(scene.client) == {}
+    scene.commit(6, scene.web)
+
+    waiting = explain(scene.client)["AWAITS_NURSERY"]
+    assert (waiting.amount, waiting.since_nanos) == (1, 0)
+    assert (
+        waiting.detail
+        == "in 1 of them the first 3 baby segments are of other datasets, more follow"
+    )
+
+
+def test_streams_of_a_dataset_are_searched_to_their_bound(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset_backlog, "STREAMS_MAX", 11)
+    token = CatalogDriver(scene.client).token(scene.web)
+    for number in range(12):
+        driver = IngestionDriver(scene.client, f"collector-{number}")
+        driver.commit(driver.register(token).stream_id, 0, scene.web)
+
+    waiting = explain(scene.client)["AWAITS_NURSERY"]
+
+    assert (waiting.amount, len(waiting.subjects)) == (11, 10)
+
+
+def test_no_nursery_reports_before_one_does_after_its_end_and_after_its_silence(
+    meta_server: MetaServer,
+) -> None:
+    client = meta_server.client
+    CatalogDriver(client).dataset("web")
+    assert explain(client)["NO_NURSERY"].since_nanos == 0
+
+    report(client, "nursery")
+    assert "NO_NURSERY" not in explain(client)
+    report(client, "nursery", is_ending=True)
+    assert explain(client)["NO_NURSERY"].since_nanos > 0
+
+    report(client, "nursery", started_at_nanos=8)
+    meta_server.running.reports.save()
+    assert "NO_NURSERY" not in explain(client)
+    with psycopg.connect(meta_server.settings.database.url) as connection:
+        connection.execute(
+            "UPDATE processes SET last_seen_nanos = last_seen_nanos - %s", [SILENT_SECS * SECOND]
+        )
+    silent = explain(client)["NO_NURSERY"]
+    reply = client.status.ExplainDataset(pb.ExplainDatasetRequest(name="web"))
+    assert SILENT_SECS <= (reply.database_time_nanos - silent.since_nanos) / SECOND < 300
+
+
+def test_a_parked_stream_holds_the_datasets_that_have_records_in_it(scene: Scene) -> None:
+    scene.commit(0, scene.app)
+    scene.commit(1, scene.web)
+    park = operations_pb2.ParkStreamRequest(stream_id=scene.stream, offset=0, reason="it is gone")
+    scene.client.operations.ParkStream(park)
+
+    held = explain(scene.client)
+
+    # The baby segment that cannot be read is of the other dataset, and comes first.
+    assert held.keys() == {"PARKED"}
+    parked = held["PARKED"]
+    assert (list(parked.subjects), parked.amount) == ([scene.stream], 1)
+    assert parked.detail == "offset 0: it is gone"
+    assert parked.since_nanos > 0
+    scene.merge(scene.app, -1, 0)
+    assert explain(scene.client).keys() == {"AWAITS_NURSERY"}
+
+
+def test_a_nursery_that_reports_why_it_withholds_a_dataset_is_named(scene: Scene) -> None:
+    progress = Progress()
+    progress.failed("10 events more than were counted", waiting_part(scene.web))
+    checks = [pb.ProcessCheck(name="work", text=text) for text in progress.failures()]
+
+    report(scene.client, "nursery", name="host-2", checks=checks)
+
+    held = explain(scene.client)
+    assert held.keys() == {"WITHHELD"}
+    assert (list(held["WITHHELD"].subjects), held["WITHHELD"].amount) == (["host-2"], 1)
+    assert held["WITHHELD"].detail == "10 events more than were counted"
+    assert "WITHHELD" not in explain(scene.client, "app")
+    report(scene.client, "nursery", name="host-2", started_at_nanos=8)
+    assert explain(scene.client) == {}
+
+
+def test_a_nursery_of_another_subject_cannot_end_the_one_that_reports(
+    meta_settings: Settings,
+) -> None:
+    with guarded(meta_settings) as guard:
+        CatalogDriver(guard.admin).dataset("web")
+        with guard.client(Role.NURSERY, "mine") as mine:
+            report(mine, "nursery")
+        guard.running.reports.save()
+        with guard.client(Role.INGEST, "a stranger") as stranger:
+            report(stranger, "nursery", is_ending=True)
+        assert "NO_NURSERY" not in explain(guard.admin)
+
+
+def test_a_stream_of_a_restored_database_awaits_a_reconciliation(
+    meta_server: MetaServer, scene: Scene
+) -> None:
+    with meta_server.running.database.write() as tx:
+        assert detached_streams.detach_all(tx) == 1
+
+    held = explain(scene.client)["AWAITS_RECONCILE"]
+
+    assert (list(held.subjects), held.amount) == ([scene.stream], 1)
+    assert "AWAITS_RECONCILE" not in explain(scene.client, "default")
+
+
+def test_the_quota_of_the_month_holds_a_dataset_from_its_last_record_on(scene: Scene) -> None:
+    settings = operations_pb2.DatasetSettings(records_per_month=20)
+    set_settings(scene.client, scene.web, settings)
+    scene.commit(0, scene.web)
+    assert "QUOTA_REACHED" not in explain(scene.client)
+    scene.commit(1, scene.web)
+
+    held = explain(scene.client)["QUOTA_REACHED"]
+
+    assert (held.amount, held.limit) == (20, 20)
+
+
+def test_a_dataset_is_named_by_its_id_or_its_name(meta_client: MetaClient) -> None:
+    for request in (
+        pb.ExplainDatasetRequest(name="missing"),
+        pb.ExplainDatasetRequest(id="0197c9a2-7f3e-7000-8000-000000000001"),
+    ):
+        with pytest.raises(NotFound):
+            meta_client.status.ExplainDataset(request)
+    for request in (pb.ExplainDatasetRequest(), pb.ExplainDatasetRequest(id="x")):
+        with pytest.raises(InvalidArgument):
+            meta_client.status.ExplainDataset(request)
+
+
+def test_readers_of_all_datasets_may_ask_and_collectors_may_not(meta_settings: Settings) -> None:
+    with guarded(meta_settings) as guard:
+        CatalogDriver(guard.admin).dataset("web")
+        with guard.client(Role.READER) as reader:
+            assert "NO_TOKEN" in explain(reader)
+        with guard.client(Role.INGEST) as collector, pytest.raises(RoleRefused):
+            explain(collector)
+        with (
+            guard.client(Role.READER, "limited", dataset_names=["web"]) as limited,
+            pytest.raises(RoleRefused),
+        ):
+            explain(limited)

@@ -248,7 +248,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "ListCreatorQuotas": (_C,),
     },
     "StatusService": {
-        "ListProcesses": (_J, _C),
+        **dict.fromkeys(("ListProcesses", "PlanDeletion", "PreviewRetention"), (_J, _C)),
         **dict.fromkeys(("ListFreshness", "ExplainDataset"), (_J, _R, _C)),
     },
 }

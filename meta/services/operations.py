@@ -28,7 +28,13 @@ from meta.services.resources import (
 from meta.services.rewrites import rewrite_jobs
 from meta.services.segments import unread_segments
 from meta.services.server_parts import ServerParts
-from meta.services.status import explanations, freshness, processes
+from meta.services.status import (
+    deletion_plan,
+    explanations,
+    freshness,
+    processes,
+    retention_preview,
+)
 from meta.services.streams import nursery_shards, stream_offsets
 from meta.services.workers import workers
 
@@ -59,7 +65,7 @@ OPERATIONS = (
     workers,
 )
 RESOURCES = (resources, dataset_numbers, groups, locks, vacuums, creator_quotas)
-STATUS = (processes, freshness, explanations)
+STATUS = (processes, freshness, explanations, deletion_plan, retention_preview)
 
 
 def find_in(modules: Sequence[ModuleType], server: ServerParts) -> Callable[[str], Any]:

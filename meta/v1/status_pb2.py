@@ -22,41 +22,62 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from meta.v1 import resources_pb2 as meta_dot_v1_dot_resources__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14meta/v1/status.proto\x12\x07meta.v1\"\xa9\x02\n\rProcessReport\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x18\n\x10started_at_nanos\x18\x03 \x01(\x03\x12\x0f\n\x07release\x18\x04 \x01(\t\x12\x17\n\x0fsettings_digest\x18\x05 \x01(\t\x12\x13\n\x0b\x63lock_nanos\x18\x06 \x01(\x03\x12\x19\n\x11progress_at_nanos\x18\x07 \x01(\x03\x12\x10\n\x08progress\x18\x08 \x01(\t\x12!\n\x19\x63\x65rtificate_ends_at_nanos\x18\t \x01(\x03\x12%\n\x06\x63hecks\x18\n \x03(\x0b\x32\x15.meta.v1.ProcessCheck\x12\x19\n\x11spark_application\x18\x0b \x01(\t\x12\x11\n\tis_ending\x18\x0c \x01(\x08\"9\n\x0cProcessCheck\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05is_ok\x18\x02 \x01(\x08\x12\x0c\n\x04text\x18\x03 \x01(\t\"4\n\x14ListProcessesRequest\x12\r\n\x05\x61\x66ter\x18\x01 \x01(\t\x12\r\n\x05limit\x18\x02 \x01(\x05\"n\n\x15ListProcessesResponse\x12#\n\tprocesses\x18\x01 \x03(\x0b\x32\x10.meta.v1.Process\x12\x13\n\x0bnext_cursor\x18\x02 \x01(\t\x12\x1b\n\x13\x64\x61tabase_time_nanos\x18\x03 \x01(\x03\"\xb1\x01\n\x07Process\x12&\n\x06report\x18\x01 \x01(\x0b\x32\x16.meta.v1.ProcessReport\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12\x18\n\x10\x66irst_seen_nanos\x18\x03 \x01(\x03\x12\x17\n\x0flast_seen_nanos\x18\x04 \x01(\x03\x12\x18\n\x10\x63lock_skew_nanos\x18\x05 \x01(\x03\x12 \n\x18\x63redential_ends_at_nanos\x18\x06 \x01(\x03\"h\n\x14ListFreshnessRequest\x12\x0c\n\x02id\x18\x01 \x01(\tH\x00\x12\x0e\n\x04name\x18\x02 \x01(\tH\x00\x12\r\n\x05limit\x18\x03 \x01(\x05\x12\x15\n\rinclude_fresh\x18\x04 \x01(\x08\x42\x0c\n\nidentifier\"\xc3\x01\n\x15ListFreshnessResponse\x12+\n\x08\x64\x61tasets\x18\x01 \x03(\x0b\x32\x19.meta.v1.DatasetFreshness\x12\x18\n\x10waiting_datasets\x18\x02 \x01(\x03\x12\x15\n\rlive_datasets\x18\x03 \x01(\x03\x12\x13\n\x0bstreams_cut\x18\x04 \x01(\x03\x12\x1b\n\x13\x64\x61tabase_time_nanos\x18\x05 \x01(\x03\x12\x1a\n\x12nursery_seen_nanos\x18\x06 \x01(\x03\"\x92\x02\n\x10\x44\x61tasetFreshness\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64\x61taset_name\x18\x02 \x01(\t\x12!\n\x19oldest_committed_at_nanos\x18\x03 \x01(\x03\x12\"\n\x05stage\x18\x04 \x01(\x0e\x32\x13.meta.v1.MergeStage\x12\x11\n\tstream_id\x18\x05 \x01(\t\x12\x0e\n\x06offset\x18\x06 \x01(\x03\x12\x14\n\x0c\x63ollector_id\x18\x07 \x01(\t\x12\x0e\n\x06\x62\x61\x62ies\x18\x08 \x01(\x03\x12\x12\n\nsize_bytes\x18\t \x01(\x03\x12\x13\n\x0bis_at_least\x18\n \x01(\x08\x12\x1b\n\x13registered_at_nanos\x18\x0b \x01(\x03\"C\n\x15\x45xplainDatasetRequest\x12\x0c\n\x02id\x18\x01 \x01(\tH\x00\x12\x0e\n\x04name\x18\x02 \x01(\tH\x00\x42\x0c\n\nidentifier\"\x83\x01\n\x16\x45xplainDatasetResponse\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64\x61taset_name\x18\x02 \x01(\t\x12\"\n\x08holdings\x18\x03 \x03(\x0b\x32\x10.meta.v1.Holding\x12\x1b\n\x13\x64\x61tabase_time_nanos\x18\x04 \x01(\x03\"\x9a\x01\n\x07Holding\x12$\n\x05stage\x18\x01 \x01(\x0e\x32\x15.meta.v1.HoldingStage\x12\x13\n\x0bsince_nanos\x18\x02 \x01(\x03\x12\x13\n\x0buntil_nanos\x18\x03 \x01(\x03\x12\x10\n\x08subjects\x18\x04 \x03(\t\x12\x0e\n\x06\x61mount\x18\x05 \x01(\x03\x12\r\n\x05limit\x18\x06 \x01(\x03\x12\x0e\n\x06\x64\x65tail\x18\x07 \x01(\t*\x97\x01\n\nMergeStage\x12\x1b\n\x17MERGE_STAGE_UNSPECIFIED\x10\x00\x12\x19\n\x15MERGE_STAGE_GATHERING\x10\x01\x12\x17\n\x13MERGE_STAGE_WAITING\x10\x02\x12\x16\n\x12MERGE_STAGE_PARKED\x10\x03\x12 \n\x1cMERGE_STAGE_AWAITS_RECONCILE\x10\x04*\xc0\x05\n\x0cHoldingStage\x12\x1d\n\x19HOLDING_STAGE_UNSPECIFIED\x10\x00\x12\x1a\n\x16HOLDING_STAGE_NO_TOKEN\x10\x01\x12\x1b\n\x17HOLDING_STAGE_NO_STREAM\x10\x02\x12\x1f\n\x1bHOLDING_STAGE_QUOTA_REACHED\x10\x03\x12!\n\x1dHOLDING_STAGE_EXPORTS_REFUSED\x10\x04\x12\"\n\x1eHOLDING_STAGE_AWAITS_RECONCILE\x10\x05\x12\x1c\n\x18HOLDING_STAGE_NO_NURSERY\x10\x06\x12 \n\x1cHOLDING_STAGE_AWAITS_NURSERY\x10\x07\x12\x18\n\x14HOLDING_STAGE_PARKED\x10\x08\x12\x1a\n\x16HOLDING_STAGE_WITHHELD\x10\t\x12\x1d\n\x19HOLDING_STAGE_QUARANTINED\x10\n\x12!\n\x1dHOLDING_STAGE_NO_MERGE_WORKER\x10\x0b\x12!\n\x1dHOLDING_STAGE_WORKERS_LIMITED\x10\x0c\x12\x1c\n\x18HOLDING_STAGE_MERGE_DEBT\x10\r\x12\x1c\n\x18HOLDING_STAGE_OPEN_TASKS\x10\x0e\x12#\n\x1fHOLDING_STAGE_EXCLUDED_SEGMENTS\x10\x0f\x12 \n\x1cHOLDING_STAGE_REWRITE_PAUSED\x10\x10\x12\x1f\n\x1bHOLDING_STAGE_DELETION_HELD\x10\x11\x12 \n\x1cHOLDING_STAGE_DELETION_BRAKE\x10\x12\x12\x18\n\x14HOLDING_STAGE_LOCKED\x10\x13\x12\x18\n\x14HOLDING_STAGE_PINNED\x10\x14\x12\x1b\n\x17HOLDING_STAGE_RETENTION\x10\x15\x32\x82\x02\n\rStatusService\x12N\n\rListProcesses\x12\x1d.meta.v1.ListProcessesRequest\x1a\x1e.meta.v1.ListProcessesResponse\x12N\n\rListFreshness\x12\x1d.meta.v1.ListFreshnessRequest\x1a\x1e.meta.v1.ListFreshnessResponse\x12Q\n\x0e\x45xplainDataset\x12\x1e.meta.v1.ExplainDatasetRequest\x1a\x1f.meta.v1.ExplainDatasetResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14meta/v1/status.proto\x12\x07meta.v1\x1a\x17meta/v1/resources.proto\"\xa9\x02\n\rProcessReport\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x18\n\x10started_at_nanos\x18\x03 \x01(\x03\x12\x0f\n\x07release\x18\x04 \x01(\t\x12\x17\n\x0fsettings_digest\x18\x05 \x01(\t\x12\x13\n\x0b\x63lock_nanos\x18\x06 \x01(\x03\x12\x19\n\x11progress_at_nanos\x18\x07 \x01(\x03\x12\x10\n\x08progress\x18\x08 \x01(\t\x12!\n\x19\x63\x65rtificate_ends_at_nanos\x18\t \x01(\x03\x12%\n\x06\x63hecks\x18\n \x03(\x0b\x32\x15.meta.v1.ProcessCheck\x12\x19\n\x11spark_application\x18\x0b \x01(\t\x12\x11\n\tis_ending\x18\x0c \x01(\x08\"9\n\x0cProcessCheck\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05is_ok\x18\x02 \x01(\x08\x12\x0c\n\x04text\x18\x03 \x01(\t\"4\n\x14ListProcessesRequest\x12\r\n\x05\x61\x66ter\x18\x01 \x01(\t\x12\r\n\x05limit\x18\x02 \x01(\x05\"n\n\x15ListProcessesResponse\x12#\n\tprocesses\x18\x01 \x03(\x0b\x32\x10.meta.v1.Process\x12\x13\n\x0bnext_cursor\x18\x02 \x01(\t\x12\x1b\n\x13\x64\x61tabase_time_nanos\x18\x03 \x01(\x03\"\xb1\x01\n\x07Process\x12&\n\x06report\x18\x01 \x01(\x0b\x32\x16.meta.v1.ProcessReport\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12\x18\n\x10\x66irst_seen_nanos\x18\x03 \x01(\x03\x12\x17\n\x0flast_seen_nanos\x18\x04 \x01(\x03\x12\x18\n\x10\x63lock_skew_nanos\x18\x05 \x01(\x03\x12 \n\x18\x63redential_ends_at_nanos\x18\x06 \x01(\x03\"h\n\x14ListFreshnessRequest\x12\x0c\n\x02id\x18\x01 \x01(\tH\x00\x12\x0e\n\x04name\x18\x02 \x01(\tH\x00\x12\r\n\x05limit\x18\x03 \x01(\x05\x12\x15\n\rinclude_fresh\x18\x04 \x01(\x08\x42\x0c\n\nidentifier\"\xc3\x01\n\x15ListFreshnessResponse\x12+\n\x08\x64\x61tasets\x18\x01 \x03(\x0b\x32\x19.meta.v1.DatasetFreshness\x12\x18\n\x10waiting_datasets\x18\x02 \x01(\x03\x12\x15\n\rlive_datasets\x18\x03 \x01(\x03\x12\x13\n\x0bstreams_cut\x18\x04 \x01(\x03\x12\x1b\n\x13\x64\x61tabase_time_nanos\x18\x05 \x01(\x03\x12\x1a\n\x12nursery_seen_nanos\x18\x06 \x01(\x03\"\x92\x02\n\x10\x44\x61tasetFreshness\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64\x61taset_name\x18\x02 \x01(\t\x12!\n\x19oldest_committed_at_nanos\x18\x03 \x01(\x03\x12\"\n\x05stage\x18\x04 \x01(\x0e\x32\x13.meta.v1.MergeStage\x12\x11\n\tstream_id\x18\x05 \x01(\t\x12\x0e\n\x06offset\x18\x06 \x01(\x03\x12\x14\n\x0c\x63ollector_id\x18\x07 \x01(\t\x12\x0e\n\x06\x62\x61\x62ies\x18\x08 \x01(\x03\x12\x12\n\nsize_bytes\x18\t \x01(\x03\x12\x13\n\x0bis_at_least\x18\n \x01(\x08\x12\x1b\n\x13registered_at_nanos\x18\x0b \x01(\x03\"C\n\x15\x45xplainDatasetRequest\x12\x0c\n\x02id\x18\x01 \x01(\tH\x00\x12\x0e\n\x04name\x18\x02 \x01(\tH\x00\x42\x0c\n\nidentifier\"\x83\x01\n\x16\x45xplainDatasetResponse\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64\x61taset_name\x18\x02 \x01(\t\x12\"\n\x08holdings\x18\x03 \x03(\x0b\x32\x10.meta.v1.Holding\x12\x1b\n\x13\x64\x61tabase_time_nanos\x18\x04 \x01(\x03\"\x9a\x01\n\x07Holding\x12$\n\x05stage\x18\x01 \x01(\x0e\x32\x15.meta.v1.HoldingStage\x12\x13\n\x0bsince_nanos\x18\x02 \x01(\x03\x12\x13\n\x0buntil_nanos\x18\x03 \x01(\x03\x12\x10\n\x08subjects\x18\x04 \x03(\t\x12\x0e\n\x06\x61mount\x18\x05 \x01(\x03\x12\r\n\x05limit\x18\x06 \x01(\x03\x12\x0e\n\x06\x64\x65tail\x18\x07 \x01(\t\"]\n\x13PlanDeletionRequest\x12\x14\n\ndataset_id\x18\x01 \x01(\tH\x00\x12\x16\n\x0c\x64\x61taset_name\x18\x02 \x01(\tH\x00\x12\r\n\x05limit\x18\x03 \x01(\x05\x42\t\n\x07\x64\x61taset\"\xc1\x04\n\x14PlanDeletionResponse\x12)\n\x07planned\x18\x01 \x03(\x0b\x32\x18.meta.v1.PlannedDeletion\x12)\n\x07waiting\x18\x02 \x03(\x0b\x32\x18.meta.v1.WaitingDeletion\x12$\n\x03\x64ue\x18\x03 \x01(\x0b\x32\x17.meta.v1.DeletionAmount\x12,\n\x0bwithin_week\x18\x04 \x01(\x0b\x32\x17.meta.v1.DeletionAmount\x12&\n\x05later\x18\x05 \x01(\x0b\x32\x17.meta.v1.DeletionAmount\x12,\n\x0b\x61ll_waiting\x18\x06 \x01(\x0b\x32\x17.meta.v1.DeletionAmount\x12\x31\n\x10planned_left_out\x18\x07 \x01(\x0b\x32\x17.meta.v1.DeletionAmount\x12\x31\n\x10waiting_left_out\x18\x08 \x01(\x0b\x32\x17.meta.v1.DeletionAmount\x12\x15\n\rdeletion_held\x18\t \x01(\x08\x12 \n\x07vacuums\x18\n \x03(\x0b\x32\x0f.meta.v1.Vacuum\x12\x1b\n\x13\x64\x61tabase_time_nanos\x18\x0b \x01(\x03\x12\x35\n\x11table_objects_due\x18\x0c \x01(\x0b\x32\x1a.meta.v1.TableObjectAmount\x12\x36\n\x12table_objects_kept\x18\r \x01(\x0b\x32\x1a.meta.v1.TableObjectAmount\"8\n\x11TableObjectAmount\x12\x0f\n\x07objects\x18\x01 \x01(\x03\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\"D\n\x0e\x44\x65letionAmount\x12\x0c\n\x04rows\x18\x01 \x01(\x03\x12\x10\n\x08segments\x18\x02 \x01(\x03\x12\x12\n\nsize_bytes\x18\x03 \x01(\x03\"\x96\x01\n\x0fPlannedDeletion\x12\x0c\n\x04hour\x18\x01 \x01(\x05\x12%\n\x05\x63\x61use\x18\x02 \x01(\x0e\x32\x16.meta.v1.DeletionCause\x12\x12\n\ndataset_id\x18\x03 \x01(\t\x12\x14\n\x0c\x64\x61taset_name\x18\x04 \x01(\t\x12\x10\n\x08segments\x18\x05 \x01(\x03\x12\x12\n\nsize_bytes\x18\x06 \x01(\x03\"\xc4\x01\n\x0fWaitingDeletion\x12+\n\x08obstacle\x18\x01 \x01(\x0e\x32\x19.meta.v1.DeletionObstacle\x12\x12\n\ndataset_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64\x61taset_name\x18\x03 \x01(\t\x12\x10\n\x08segments\x18\x04 \x01(\x03\x12\x12\n\nsize_bytes\x18\x05 \x01(\x03\x12\x0e\n\x06holder\x18\x06 \x01(\t\x12\x0f\n\x07version\x18\x07 \x01(\x03\x12\x13\n\x0buntil_nanos\x18\x08 \x01(\x03\"\xa9\x01\n\x17PreviewRetentionRequest\x12\x12\n\ndataset_id\x18\x01 \x01(\t\x12!\n\x14\x65vent_retention_secs\x18\x02 \x01(\x03H\x00\x88\x01\x01\x12#\n\x16\x63reated_retention_secs\x18\x03 \x01(\x03H\x01\x88\x01\x01\x42\x17\n\x15_event_retention_secsB\x19\n\x17_created_retention_secs\"\xad\x01\n\x18PreviewRetentionResponse\x12\x10\n\x08segments\x18\x01 \x01(\x03\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\x12\x19\n\x11number_of_records\x18\x03 \x01(\x03\x12\x18\n\x0b\x66irst_nanos\x18\x04 \x01(\x03H\x00\x88\x01\x01\x12\x17\n\nlast_nanos\x18\x05 \x01(\x03H\x01\x88\x01\x01\x42\x0e\n\x0c_first_nanosB\r\n\x0b_last_nanos*\x97\x01\n\nMergeStage\x12\x1b\n\x17MERGE_STAGE_UNSPECIFIED\x10\x00\x12\x19\n\x15MERGE_STAGE_GATHERING\x10\x01\x12\x17\n\x13MERGE_STAGE_WAITING\x10\x02\x12\x16\n\x12MERGE_STAGE_PARKED\x10\x03\x12 \n\x1cMERGE_STAGE_AWAITS_RECONCILE\x10\x04*\xc0\x05\n\x0cHoldingStage\x12\x1d\n\x19HOLDING_STAGE_UNSPECIFIED\x10\x00\x12\x1a\n\x16HOLDING_STAGE_NO_TOKEN\x10\x01\x12\x1b\n\x17HOLDING_STAGE_NO_STREAM\x10\x02\x12\x1f\n\x1bHOLDING_STAGE_QUOTA_REACHED\x10\x03\x12!\n\x1dHOLDING_STAGE_EXPORTS_REFUSED\x10\x04\x12\"\n\x1eHOLDING_STAGE_AWAITS_RECONCILE\x10\x05\x12\x1c\n\x18HOLDING_STAGE_NO_NURSERY\x10\x06\x12 \n\x1cHOLDING_STAGE_AWAITS_NURSERY\x10\x07\x12\x18\n\x14HOLDING_STAGE_PARKED\x10\x08\x12\x1a\n\x16HOLDING_STAGE_WITHHELD\x10\t\x12\x1d\n\x19HOLDING_STAGE_QUARANTINED\x10\n\x12!\n\x1dHOLDING_STAGE_NO_MERGE_WORKER\x10\x0b\x12!\n\x1dHOLDING_STAGE_WORKERS_LIMITED\x10\x0c\x12\x1c\n\x18HOLDING_STAGE_MERGE_DEBT\x10\r\x12\x1c\n\x18HOLDING_STAGE_OPEN_TASKS\x10\x0e\x12#\n\x1fHOLDING_STAGE_EXCLUDED_SEGMENTS\x10\x0f\x12 \n\x1cHOLDING_STAGE_REWRITE_PAUSED\x10\x10\x12\x1f\n\x1bHOLDING_STAGE_DELETION_HELD\x10\x11\x12 \n\x1cHOLDING_STAGE_DELETION_BRAKE\x10\x12\x12\x18\n\x14HOLDING_STAGE_LOCKED\x10\x13\x12\x18\n\x14HOLDING_STAGE_PINNED\x10\x14\x12\x1b\n\x17HOLDING_STAGE_RETENTION\x10\x15*\x8f\x02\n\rDeletionCause\x12\x1e\n\x1a\x44\x45LETION_CAUSE_UNSPECIFIED\x10\x00\x12$\n DELETION_CAUSE_CREATED_RETENTION\x10\x01\x12\"\n\x1e\x44\x45LETION_CAUSE_EVENT_RETENTION\x10\x02\x12\x1c\n\x18\x44\x45LETION_CAUSE_RETENTION\x10\x03\x12\x1b\n\x17\x44\x45LETION_CAUSE_REPLACED\x10\x04\x12\x1a\n\x16\x44\x45LETION_CAUSE_EXPIRED\x10\x05\x12\"\n\x1e\x44\x45LETION_CAUSE_DELETED_DATASET\x10\x06\x12\x19\n\x15\x44\x45LETION_CAUSE_VACUUM\x10\x07*\xc9\x01\n\x10\x44\x65letionObstacle\x12!\n\x1d\x44\x45LETION_OBSTACLE_UNSPECIFIED\x10\x00\x12\x19\n\x15\x44\x45LETION_OBSTACLE_PIN\x10\x01\x12\x1a\n\x16\x44\x45LETION_OBSTACLE_LOCK\x10\x02\x12\x1b\n\x17\x44\x45LETION_OBSTACLE_BRAKE\x10\x03\x12\x1c\n\x18\x44\x45LETION_OBSTACLE_HIDDEN\x10\x04\x12 \n\x1c\x44\x45LETION_OBSTACLE_KEPT_FILES\x10\x05\x32\xa8\x03\n\rStatusService\x12N\n\rListProcesses\x12\x1d.meta.v1.ListProcessesRequest\x1a\x1e.meta.v1.ListProcessesResponse\x12N\n\rListFreshness\x12\x1d.meta.v1.ListFreshnessRequest\x1a\x1e.meta.v1.ListFreshnessResponse\x12Q\n\x0e\x45xplainDataset\x12\x1e.meta.v1.ExplainDatasetRequest\x1a\x1f.meta.v1.ExplainDatasetResponse\x12K\n\x0cPlanDeletion\x12\x1c.meta.v1.PlanDeletionRequest\x1a\x1d.meta.v1.PlanDeletionResponse\x12W\n\x10PreviewRetention\x12 .meta.v1.PreviewRetentionRequest\x1a!.meta.v1.PreviewRetentionResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'meta.v1.status_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_MERGESTAGE']._serialized_start=1680
-  _globals['_MERGESTAGE']._serialized_end=1831
-  _globals['_HOLDINGSTAGE']._serialized_start=1834
-  _globals['_HOLDINGSTAGE']._serialized_end=2538
-  _globals['_PROCESSREPORT']._serialized_start=34
-  _globals['_PROCESSREPORT']._serialized_end=331
-  _globals['_PROCESSCHECK']._serialized_start=333
-  _globals['_PROCESSCHECK']._serialized_end=390
-  _globals['_LISTPROCESSESREQUEST']._serialized_start=392
-  _globals['_LISTPROCESSESREQUEST']._serialized_end=444
-  _globals['_LISTPROCESSESRESPONSE']._serialized_start=446
-  _globals['_LISTPROCESSESRESPONSE']._serialized_end=556
-  _globals['_PROCESS']._serialized_start=559
-  _globals['_PROCESS']._serialized_end=736
-  _globals['_LISTFRESHNESSREQUEST']._serialized_start=738
-  _globals['_LISTFRESHNESSREQUEST']._serialized_end=842
-  _globals['_LISTFRESHNESSRESPONSE']._serialized_start=845
-  _globals['_LISTFRESHNESSRESPONSE']._serialized_end=1040
-  _globals['_DATASETFRESHNESS']._serialized_start=1043
-  _globals['_DATASETFRESHNESS']._serialized_end=1317
-  _globals['_EXPLAINDATASETREQUEST']._serialized_start=1319
-  _globals['_EXPLAINDATASETREQUEST']._serialized_end=1386
-  _globals['_EXPLAINDATASETRESPONSE']._serialized_start=1389
-  _globals['_EXPLAINDATASETRESPONSE']._serialized_end=1520
-  _globals['_HOLDING']._serialized_start=1523
-  _globals['_HOLDING']._serialized_end=1677
-  _globals['_STATUSSERVICE']._serialized_start=2541
-  _globals['_STATUSSERVICE']._serialized_end=2799
+  _globals['_MERGESTAGE']._serialized_start=3208
+  _globals['_MERGESTAGE']._serialized_end=3359
+  _globals['_HOLDINGSTAGE']._serialized_start=3362
+  _globals['_HOLDINGSTAGE']._serialized_end=4066
+  _globals['_DELETIONCAUSE']._serialized_start=4069
+  _globals['_DELETIONCAUSE']._serialized_end=4340
+  _globals['_DELETIONOBSTACLE']._serialized_start=4343
+  _globals['_DELETIONOBSTACLE']._serialized_end=4544
+  _globals['_PROCESSREPORT']._serialized_start=59
+  _globals['_PROCESSREPORT']._serialized_end=356
+  _globals['_PROCESSCHECK']._serialized_start=358
+  _globals['_PROCESSCHECK']._serialized_end=415
+  _globals['_LISTPROCESSESREQUEST']._serialized_start=417
+  _globals['_LISTPROCESSESREQUEST']._serialized_end=469
+  _globals['_LISTPROCESSESRESPONSE']._serialized_start=471
+  _globals['_LISTPROCESSESRESPONSE']._serialized_end=581
+  _globals['_PROCESS']._serialized_start=584
+  _globals['_PROCESS']._serialized_end=761
+  _globals['_LISTFRESHNESSREQUEST']._serialized_start=763
+  _globals['_LISTFRESHNESSREQUEST']._serialized_end=867
+  _globals['_LISTFRESHNESSRESPONSE']._serialized_start=870
+  _globals['_LISTFRESHNESSRESPONSE']._serialized_end=1065
+  _globals['_DATASETFRESHNESS']._serialized_start=1068
+  _globals['_DATASETFRESHNESS']._serialized_end=1342
+  _globals['_EXPLAINDATASETREQUEST']._serialized_start=1344
+  _globals['_EXPLAINDATASETREQUEST']._serialized_end=1411
+  _globals['_EXPLAINDATASETRESPONSE']._serialized_start=1414
+  _globals['_EXPLAINDATASETRESPONSE']._serialized_end=1545
+  _globals['_HOLDING']._serialized_start=1548
+  _globals['_HOLDING']._serialized_end=1702
+  _globals['_PLANDELETIONREQUEST']._serialized_start=1704
+  _globals['_PLANDELETIONREQUEST']._serialized_end=1797
+  _globals['_PLANDELETIONRESPONSE']._serialized_start=1800
+  _globals['_PLANDELETIONRESPONSE']._serialized_end=2377
+  _globals['_TABLEOBJECTAMOUNT']._serialized_start=2379
+  _globals['_TABLEOBJECTAMOUNT']._serialized_end=2435
+  _globals['_DELETIONAMOUNT']._serialized_start=2437
+  _globals['_DELETIONAMOUNT']._serialized_end=2505
+  _globals['_PLANNEDDELETION']._serialized_start=2508
+  _globals['_PLANNEDDELETION']._serialized_end=2658
+  _globals['_WAITINGDELETION']._serialized_start=2661
+  _globals['_WAITINGDELETION']._serialized_end=2857
+  _globals['_PREVIEWRETENTIONREQUEST']._serialized_start=2860
+  _globals['_PREVIEWRETENTIONREQUEST']._serialized_end=3029
+  _globals['_PREVIEWRETENTIONRESPONSE']._serialized_start=3032
+  _globals['_PREVIEWRETENTIONRESPONSE']._serialized_end=3205
+  _globals['_STATUSSERVICE']._serialized_start=4547
+  _globals['_STATUSSERVICE']._serialized_end=4971
 # @@protoc_insertion_point(module_scope)

@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from meta.v1 import resources_pb2 as _resources_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -158,6 +159,86 @@ HOLDING_STAGE_PINNED: HoldingStage.ValueType  # 20
 HOLDING_STAGE_RETENTION: HoldingStage.ValueType  # 21
 """A retention applies. Until: when its oldest segment expires. Amount: 0."""
 Global___HoldingStage: _TypeAlias = HoldingStage  # noqa: Y015
+
+class _DeletionCause:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _DeletionCauseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DeletionCause.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    DELETION_CAUSE_UNSPECIFIED: _DeletionCause.ValueType  # 0
+    """Not set."""
+    DELETION_CAUSE_CREATED_RETENTION: _DeletionCause.ValueType  # 1
+    """They are live; created_retention expires them first, and then the grace passes."""
+    DELETION_CAUSE_EVENT_RETENTION: _DeletionCause.ValueType  # 2
+    """They are live; event_retention expires them first, and then the grace passes."""
+    DELETION_CAUSE_RETENTION: _DeletionCause.ValueType  # 3
+    """They are live; either retention expires them, after 168 hours."""
+    DELETION_CAUSE_REPLACED: _DeletionCause.ValueType  # 4
+    """They are tombstoned, and their records are in a successor, such as the output of a merge."""
+    DELETION_CAUSE_EXPIRED: _DeletionCause.ValueType  # 5
+    """They are tombstoned without a successor, by a retention or with their dataset."""
+    DELETION_CAUSE_DELETED_DATASET: _DeletionCause.ValueType  # 6
+    """Their dataset is deleted; it can be undeleted for a while, and then the grace passes."""
+    DELETION_CAUSE_VACUUM: _DeletionCause.ValueType  # 7
+    """They are tombstoned, and a vacuum ended their grace."""
+
+class DeletionCause(_DeletionCause, metaclass=_DeletionCauseEnumTypeWrapper):
+    """Reason why segments fall due."""
+
+DELETION_CAUSE_UNSPECIFIED: DeletionCause.ValueType  # 0
+"""Not set."""
+DELETION_CAUSE_CREATED_RETENTION: DeletionCause.ValueType  # 1
+"""They are live; created_retention expires them first, and then the grace passes."""
+DELETION_CAUSE_EVENT_RETENTION: DeletionCause.ValueType  # 2
+"""They are live; event_retention expires them first, and then the grace passes."""
+DELETION_CAUSE_RETENTION: DeletionCause.ValueType  # 3
+"""They are live; either retention expires them, after 168 hours."""
+DELETION_CAUSE_REPLACED: DeletionCause.ValueType  # 4
+"""They are tombstoned, and their records are in a successor, such as the output of a merge."""
+DELETION_CAUSE_EXPIRED: DeletionCause.ValueType  # 5
+"""They are tombstoned without a successor, by a retention or with their dataset."""
+DELETION_CAUSE_DELETED_DATASET: DeletionCause.ValueType  # 6
+"""Their dataset is deleted; it can be undeleted for a while, and then the grace passes."""
+DELETION_CAUSE_VACUUM: DeletionCause.ValueType  # 7
+"""They are tombstoned, and a vacuum ended their grace."""
+Global___DeletionCause: _TypeAlias = DeletionCause  # noqa: Y015
+
+class _DeletionObstacle:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _DeletionObstacleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DeletionObstacle.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    DELETION_OBSTACLE_UNSPECIFIED: _DeletionObstacle.ValueType  # 0
+    """Not set."""
+    DELETION_OBSTACLE_PIN: _DeletionObstacle.ValueType  # 1
+    """A pin, the one whose lease ends last."""
+    DELETION_OBSTACLE_LOCK: _DeletionObstacle.ValueType  # 2
+    """A lock of the dataset, which is in force or ended less than a day before."""
+    DELETION_OBSTACLE_BRAKE: _DeletionObstacle.ValueType  # 3
+    """The deletion brake of the dataset, until ReleaseDeletionHold."""
+    DELETION_OBSTACLE_HIDDEN: _DeletionObstacle.ValueType  # 4
+    """An operator has hidden them, and may bring them back."""
+    DELETION_OBSTACLE_KEPT_FILES: _DeletionObstacle.ValueType  # 5
+    """The dataset was deleted with its files kept: they stay in the bucket."""
+
+class DeletionObstacle(_DeletionObstacle, metaclass=_DeletionObstacleEnumTypeWrapper):
+    """Obstacle that holds segments that fall due."""
+
+DELETION_OBSTACLE_UNSPECIFIED: DeletionObstacle.ValueType  # 0
+"""Not set."""
+DELETION_OBSTACLE_PIN: DeletionObstacle.ValueType  # 1
+"""A pin, the one whose lease ends last."""
+DELETION_OBSTACLE_LOCK: DeletionObstacle.ValueType  # 2
+"""A lock of the dataset, which is in force or ended less than a day before."""
+DELETION_OBSTACLE_BRAKE: DeletionObstacle.ValueType  # 3
+"""The deletion brake of the dataset, until ReleaseDeletionHold."""
+DELETION_OBSTACLE_HIDDEN: DeletionObstacle.ValueType  # 4
+"""An operator has hidden them, and may bring them back."""
+DELETION_OBSTACLE_KEPT_FILES: DeletionObstacle.ValueType  # 5
+"""The dataset was deleted with its files kept: they stay in the bucket."""
+Global___DeletionObstacle: _TypeAlias = DeletionObstacle  # noqa: Y015
 
 @_typing.final
 class ProcessReport(_message.Message):
@@ -611,3 +692,361 @@ class Holding(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Holding: _TypeAlias = Holding  # noqa: Y015
+
+@_typing.final
+class PlanDeletionRequest(_message.Message):
+    """Request of PlanDeletion."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Id of a dataset, which may be deleted."""
+    dataset_name: _builtins.str
+    """Name of a dataset."""
+    limit: _builtins.int
+    """Most rows of each list; 0 = 100, more than 1,000 counts as 1,000."""
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        dataset_name: _builtins.str = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["dataset", b"dataset", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset", b"dataset", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "limit", b"limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_dataset: _TypeAlias = _typing.Literal["dataset_id", "dataset_name"]  # noqa: Y015
+    _WhichOneofArgType_dataset: _TypeAlias = _typing.Literal["dataset", b"dataset"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_dataset) -> _WhichOneofReturnType_dataset | None: ...
+
+Global___PlanDeletionRequest: _TypeAlias = PlanDeletionRequest  # noqa: Y015
+
+@_typing.final
+class PlanDeletionResponse(_message.Message):
+    """Response of PlanDeletion. Bytes of segments are compressed. Orphans are not in it: the janitor finds them in
+    the bucket.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLANNED_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
+    DUE_FIELD_NUMBER: _builtins.int
+    WITHIN_WEEK_FIELD_NUMBER: _builtins.int
+    LATER_FIELD_NUMBER: _builtins.int
+    ALL_WAITING_FIELD_NUMBER: _builtins.int
+    PLANNED_LEFT_OUT_FIELD_NUMBER: _builtins.int
+    WAITING_LEFT_OUT_FIELD_NUMBER: _builtins.int
+    DELETION_HELD_FIELD_NUMBER: _builtins.int
+    VACUUMS_FIELD_NUMBER: _builtins.int
+    DATABASE_TIME_NANOS_FIELD_NUMBER: _builtins.int
+    TABLE_OBJECTS_DUE_FIELD_NUMBER: _builtins.int
+    TABLE_OBJECTS_KEPT_FIELD_NUMBER: _builtins.int
+    deletion_held: _builtins.bool
+    """True while deletion is held: nothing is deleted, whatever is due."""
+    database_time_nanos: _builtins.int
+    """The database's time, from which the hours count."""
+    @_builtins.property
+    def planned(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlannedDeletion]:
+        """Segments that nothing holds when they fall due: the soonest first, and of an hour the largest."""
+
+    @_builtins.property
+    def waiting(self) -> _containers.RepeatedCompositeFieldContainer[Global___WaitingDeletion]:
+        """Segments that something holds when they fall due: first those that a brake holds, then the
+        largest.
+        """
+
+    @_builtins.property
+    def due(self) -> Global___DeletionAmount:
+        """Of all rows of `planned`: those that are due."""
+
+    @_builtins.property
+    def within_week(self) -> Global___DeletionAmount:
+        """Those that fall due within 168 hours."""
+
+    @_builtins.property
+    def later(self) -> Global___DeletionAmount:
+        """Those that fall due later."""
+
+    @_builtins.property
+    def all_waiting(self) -> Global___DeletionAmount:
+        """All rows of `waiting`."""
+
+    @_builtins.property
+    def planned_left_out(self) -> Global___DeletionAmount:
+        """Rows of `planned` beyond the limit."""
+
+    @_builtins.property
+    def waiting_left_out(self) -> Global___DeletionAmount:
+        """Rows of `waiting` beyond the limit."""
+
+    @_builtins.property
+    def vacuums(self) -> _containers.RepeatedCompositeFieldContainer[_resources_pb2.Vacuum]:
+        """Vacuums that are not finished, the first ones first."""
+
+    @_builtins.property
+    def table_objects_due(self) -> Global___TableObjectAmount:
+        """Metadata of Iceberg tables that may be deleted now."""
+
+    @_builtins.property
+    def table_objects_kept(self) -> Global___TableObjectAmount:
+        """Metadata that a snapshot in use names, or that was handed out within the grace."""
+
+    def __init__(
+        self,
+        *,
+        planned: _abc.Iterable[Global___PlannedDeletion] | None = ...,
+        waiting: _abc.Iterable[Global___WaitingDeletion] | None = ...,
+        due: Global___DeletionAmount | None = ...,
+        within_week: Global___DeletionAmount | None = ...,
+        later: Global___DeletionAmount | None = ...,
+        all_waiting: Global___DeletionAmount | None = ...,
+        planned_left_out: Global___DeletionAmount | None = ...,
+        waiting_left_out: Global___DeletionAmount | None = ...,
+        deletion_held: _builtins.bool = ...,
+        vacuums: _abc.Iterable[_resources_pb2.Vacuum] | None = ...,
+        database_time_nanos: _builtins.int = ...,
+        table_objects_due: Global___TableObjectAmount | None = ...,
+        table_objects_kept: Global___TableObjectAmount | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["all_waiting", b"all_waiting", "due", b"due", "later", b"later", "planned_left_out", b"planned_left_out", "table_objects_due", b"table_objects_due", "table_objects_kept", b"table_objects_kept", "waiting_left_out", b"waiting_left_out", "within_week", b"within_week"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_waiting", b"all_waiting", "database_time_nanos", b"database_time_nanos", "deletion_held", b"deletion_held", "due", b"due", "later", b"later", "planned", b"planned", "planned_left_out", b"planned_left_out", "table_objects_due", b"table_objects_due", "table_objects_kept", b"table_objects_kept", "vacuums", b"vacuums", "waiting", b"waiting", "waiting_left_out", b"waiting_left_out", "within_week", b"within_week"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlanDeletionResponse: _TypeAlias = PlanDeletionResponse  # noqa: Y015
+
+@_typing.final
+class TableObjectAmount(_message.Message):
+    """Number of objects of table metadata and of their bytes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECTS_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    objects: _builtins.int
+    """Objects."""
+    size_bytes: _builtins.int
+    """Their bytes."""
+    def __init__(
+        self,
+        *,
+        objects: _builtins.int = ...,
+        size_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["objects", b"objects", "size_bytes", b"size_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TableObjectAmount: _TypeAlias = TableObjectAmount  # noqa: Y015
+
+@_typing.final
+class DeletionAmount(_message.Message):
+    """Number of rows, of their segments and of their bytes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROWS_FIELD_NUMBER: _builtins.int
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    rows: _builtins.int
+    """Rows."""
+    segments: _builtins.int
+    """Segments."""
+    size_bytes: _builtins.int
+    """Their bytes."""
+    def __init__(
+        self,
+        *,
+        rows: _builtins.int = ...,
+        segments: _builtins.int = ...,
+        size_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rows", b"rows", "segments", b"segments", "size_bytes", b"size_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeletionAmount: _TypeAlias = DeletionAmount  # noqa: Y015
+
+@_typing.final
+class PlannedDeletion(_message.Message):
+    """Segments of a dataset that fall due in the same hour for the same reason."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HOUR_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    hour: _builtins.int
+    """Hours from now within which their objects may be deleted: 0 = now, 1 to 168, 169 = later."""
+    cause: Global___DeletionCause.ValueType
+    """Reason why they fall due."""
+    dataset_id: _builtins.str
+    """Id of the dataset."""
+    dataset_name: _builtins.str
+    """Its name."""
+    segments: _builtins.int
+    """Segments."""
+    size_bytes: _builtins.int
+    """Their bytes."""
+    def __init__(
+        self,
+        *,
+        hour: _builtins.int = ...,
+        cause: Global___DeletionCause.ValueType = ...,
+        dataset_id: _builtins.str = ...,
+        dataset_name: _builtins.str = ...,
+        segments: _builtins.int = ...,
+        size_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "hour", b"hour", "segments", b"segments", "size_bytes", b"size_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlannedDeletion: _TypeAlias = PlannedDeletion  # noqa: Y015
+
+@_typing.final
+class WaitingDeletion(_message.Message):
+    """Segments of a dataset that the same thing holds when they fall due."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBSTACLE_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    HOLDER_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    UNTIL_NANOS_FIELD_NUMBER: _builtins.int
+    obstacle: Global___DeletionObstacle.ValueType
+    """Obstacle that holds them."""
+    dataset_id: _builtins.str
+    """Id of the dataset."""
+    dataset_name: _builtins.str
+    """Its name."""
+    segments: _builtins.int
+    """Segments."""
+    size_bytes: _builtins.int
+    """Their bytes."""
+    holder: _builtins.str
+    """Owner of the pin, which only admins and its principal see, or who set the lock; "" = nobody."""
+    version: _builtins.int
+    """Version of the pin; 0 = no pin holds them."""
+    until_nanos: _builtins.int
+    """End of the hold: of the lease of the pin, or a day after that of the lock. 0 = it has none."""
+    def __init__(
+        self,
+        *,
+        obstacle: Global___DeletionObstacle.ValueType = ...,
+        dataset_id: _builtins.str = ...,
+        dataset_name: _builtins.str = ...,
+        segments: _builtins.int = ...,
+        size_bytes: _builtins.int = ...,
+        holder: _builtins.str = ...,
+        version: _builtins.int = ...,
+        until_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "holder", b"holder", "obstacle", b"obstacle", "segments", b"segments", "size_bytes", b"size_bytes", "until_nanos", b"until_nanos", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WaitingDeletion: _TypeAlias = WaitingDeletion  # noqa: Y015
+
+@_typing.final
+class PreviewRetentionRequest(_message.Message):
+    """Request of PreviewRetention. A retention that is unset stays as it is; 0 = none."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    EVENT_RETENTION_SECS_FIELD_NUMBER: _builtins.int
+    CREATED_RETENTION_SECS_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Dataset id."""
+    event_retention_secs: _builtins.int
+    """Age of the newest event of a segment, in seconds."""
+    created_retention_secs: _builtins.int
+    """Age of a segment, in seconds."""
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        event_retention_secs: _builtins.int | None = ...,
+        created_retention_secs: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_retention_secs", b"_created_retention_secs", "_event_retention_secs", b"_event_retention_secs", "created_retention_secs", b"created_retention_secs", "event_retention_secs", b"event_retention_secs"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_retention_secs", b"_created_retention_secs", "_event_retention_secs", b"_event_retention_secs", "created_retention_secs", b"created_retention_secs", "dataset_id", b"dataset_id", "event_retention_secs", b"event_retention_secs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__created_retention_secs: _TypeAlias = _typing.Literal["created_retention_secs"]  # noqa: Y015
+    _WhichOneofArgType__created_retention_secs: _TypeAlias = _typing.Literal["_created_retention_secs", b"_created_retention_secs"]  # noqa: Y015
+    _WhichOneofReturnType__event_retention_secs: _TypeAlias = _typing.Literal["event_retention_secs"]  # noqa: Y015
+    _WhichOneofArgType__event_retention_secs: _TypeAlias = _typing.Literal["_event_retention_secs", b"_event_retention_secs"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__created_retention_secs) -> _WhichOneofReturnType__created_retention_secs | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__event_retention_secs) -> _WhichOneofReturnType__event_retention_secs | None: ...
+
+Global___PreviewRetentionRequest: _TypeAlias = PreviewRetentionRequest  # noqa: Y015
+
+@_typing.final
+class PreviewRetentionResponse(_message.Message):
+    """Segments that the retention deletes and that the one before kept: the number to confirm."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    NUMBER_OF_RECORDS_FIELD_NUMBER: _builtins.int
+    FIRST_NANOS_FIELD_NUMBER: _builtins.int
+    LAST_NANOS_FIELD_NUMBER: _builtins.int
+    segments: _builtins.int
+    """Segments."""
+    size_bytes: _builtins.int
+    """Their compressed bytes."""
+    number_of_records: _builtins.int
+    """Their records."""
+    first_nanos: _builtins.int
+    """Time of their first record; unset = there is none."""
+    last_nanos: _builtins.int
+    """Time of their last record; unset = there is none."""
+    def __init__(
+        self,
+        *,
+        segments: _builtins.int = ...,
+        size_bytes: _builtins.int = ...,
+        number_of_records: _builtins.int = ...,
+        first_nanos: _builtins.int | None = ...,
+        last_nanos: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_first_nanos", b"_first_nanos", "_last_nanos", b"_last_nanos", "first_nanos", b"first_nanos", "last_nanos", b"last_nanos"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_nanos", b"_first_nanos", "_last_nanos", b"_last_nanos", "first_nanos", b"first_nanos", "last_nanos", b"last_nanos", "number_of_records", b"number_of_records", "segments", b"segments", "size_bytes", b"size_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__first_nanos: _TypeAlias = _typing.Literal["first_nanos"]  # noqa: Y015
+    _WhichOneofArgType__first_nanos: _TypeAlias = _typing.Literal["_first_nanos", b"_first_nanos"]  # noqa: Y015
+    _WhichOneofReturnType__last_nanos: _TypeAlias = _typing.Literal["last_nanos"]  # noqa: Y015
+    _WhichOneofArgType__last_nanos: _TypeAlias = _typing.Literal["_last_nanos", b"_last_nanos"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__first_nanos) -> _WhichOneofReturnType__first_nanos | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__last_nanos) -> _WhichOneofReturnType__last_nanos | None: ...
+
+Global___PreviewRetentionResponse: _TypeAlias = PreviewRetentionResponse  # noqa: Y015

@@ -51,6 +51,16 @@ class StatusServiceStub:
                 request_serializer=meta_dot_v1_dot_status__pb2.ExplainDatasetRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_status__pb2.ExplainDatasetResponse.FromString,
                 _registered_method=True)
+        self.PlanDeletion = channel.unary_unary(
+                '/meta.v1.StatusService/PlanDeletion',
+                request_serializer=meta_dot_v1_dot_status__pb2.PlanDeletionRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_status__pb2.PlanDeletionResponse.FromString,
+                _registered_method=True)
+        self.PreviewRetention = channel.unary_unary(
+                '/meta.v1.StatusService/PreviewRetention',
+                request_serializer=meta_dot_v1_dot_status__pb2.PreviewRetentionRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_status__pb2.PreviewRetentionResponse.FromString,
+                _registered_method=True)
 
 
 class StatusServiceServicer:
@@ -82,6 +92,21 @@ class StatusServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PlanDeletion(self, request, context):
+        """Plans the deletion of segments: those that fall due by dataset and hour, and what the others wait
+        for. Nothing changes.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PreviewRetention(self, request, context):
+        """Counts what a retention would delete at once, as SetDatasetSettings does. Nothing changes.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_StatusServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -99,6 +124,16 @@ def add_StatusServiceServicer_to_server(servicer, server):
                     servicer.ExplainDataset,
                     request_deserializer=meta_dot_v1_dot_status__pb2.ExplainDatasetRequest.FromString,
                     response_serializer=meta_dot_v1_dot_status__pb2.ExplainDatasetResponse.SerializeToString,
+            ),
+            'PlanDeletion': grpc.unary_unary_rpc_method_handler(
+                    servicer.PlanDeletion,
+                    request_deserializer=meta_dot_v1_dot_status__pb2.PlanDeletionRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_status__pb2.PlanDeletionResponse.SerializeToString,
+            ),
+            'PreviewRetention': grpc.unary_unary_rpc_method_handler(
+                    servicer.PreviewRetention,
+                    request_deserializer=meta_dot_v1_dot_status__pb2.PreviewRetentionRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_status__pb2.PreviewRetentionResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -184,6 +219,60 @@ class StatusService:
             '/meta.v1.StatusService/ExplainDataset',
             meta_dot_v1_dot_status__pb2.ExplainDatasetRequest.SerializeToString,
             meta_dot_v1_dot_status__pb2.ExplainDatasetResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PlanDeletion(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.StatusService/PlanDeletion',
+            meta_dot_v1_dot_status__pb2.PlanDeletionRequest.SerializeToString,
+            meta_dot_v1_dot_status__pb2.PlanDeletionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PreviewRetention(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.StatusService/PreviewRetention',
+            meta_dot_v1_dot_status__pb2.PreviewRetentionRequest.SerializeToString,
+            meta_dot_v1_dot_status__pb2.PreviewRetentionResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -47,6 +47,12 @@ class StatusServiceStub:
     """Lists the stages that hold the data of a dataset now: between an acknowledged record and its
     readers, among merges, and before deletion. Nothing is listed for a stage that holds nothing.
     """
+    PlanDeletion: _grpc.UnaryUnaryMultiCallable[_status_pb2.PlanDeletionRequest, _status_pb2.PlanDeletionResponse]
+    """Plans the deletion of segments: those that fall due by dataset and hour, and what the others wait
+    for. Nothing changes.
+    """
+    PreviewRetention: _grpc.UnaryUnaryMultiCallable[_status_pb2.PreviewRetentionRequest, _status_pb2.PreviewRetentionResponse]
+    """Counts what a retention would delete at once, as SetDatasetSettings does. Nothing changes."""
 
 @_typing.type_check_only
 class StatusServiceAsyncStub(StatusServiceStub):
@@ -67,6 +73,12 @@ class StatusServiceAsyncStub(StatusServiceStub):
     """Lists the stages that hold the data of a dataset now: between an acknowledged record and its
     readers, among merges, and before deletion. Nothing is listed for a stage that holds nothing.
     """
+    PlanDeletion: _aio.UnaryUnaryMultiCallable[_status_pb2.PlanDeletionRequest, _status_pb2.PlanDeletionResponse]  # type: ignore[assignment]
+    """Plans the deletion of segments: those that fall due by dataset and hour, and what the others wait
+    for. Nothing changes.
+    """
+    PreviewRetention: _aio.UnaryUnaryMultiCallable[_status_pb2.PreviewRetentionRequest, _status_pb2.PreviewRetentionResponse]  # type: ignore[assignment]
+    """Counts what a retention would delete at once, as SetDatasetSettings does. Nothing changes."""
 
 class StatusServiceServicer:
     """State of the installation: its processes, and how far the data of each dataset has come. An addition
@@ -99,5 +111,21 @@ class StatusServiceServicer:
         """Lists the stages that hold the data of a dataset now: between an acknowledged record and its
         readers, among merges, and before deletion. Nothing is listed for a stage that holds nothing.
         """
+
+    def PlanDeletion(
+        self,
+        request: _status_pb2.PlanDeletionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_status_pb2.PlanDeletionResponse, _abc.Awaitable[_status_pb2.PlanDeletionResponse]]:
+        """Plans the deletion of segments: those that fall due by dataset and hour, and what the others wait
+        for. Nothing changes.
+        """
+
+    def PreviewRetention(
+        self,
+        request: _status_pb2.PreviewRetentionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_status_pb2.PreviewRetentionResponse, _abc.Awaitable[_status_pb2.PreviewRetentionResponse]]:
+        """Counts what a retention would delete at once, as SetDatasetSettings does. Nothing changes."""
 
 def add_StatusServiceServicer_to_server(servicer: StatusServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

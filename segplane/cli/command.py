@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.exceptions import Exit
 
 from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, one_line_refusals
@@ -72,6 +73,31 @@ def command(
         return function
 
     return register
+
+
+def with_subcommands(app: click.Group, name: str) -> click.Group:
+    """Turn a command into a group, which does the same as before if no subcommand is named."""
+    alone = app.commands[name]
+
+    def run(**values: Any) -> None:
+        context = click.get_current_context()
+        if context.invoked_subcommand is None:
+            context.invoke(alone, **values)
+            return
+        for parameter in alone.params:
+            if context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE:
+                raise click.UsageError(f"{parameter.opts[0]} goes without or behind a subcommand")
+
+    made = click.Group(
+        name,
+        params=alone.params,
+        callback=run,
+        help=alone.help,
+        epilog=alone.epilog,
+        invoke_without_command=True,
+    )
+    app.add_command(made)
+    return made
 
 
 def _documented(text: str) -> tuple[str, dict[str, str]]:

@@ -16,6 +16,7 @@ __all__ = [
     "operations_pb2",
     "resources_pb2",
     "segment_lookup_pb2",
+    "status_pb2",
 ]
 
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         operations_pb2,
         resources_pb2,
         segment_lookup_pb2,
+        status_pb2,
     )
 else:
     MetaClient = object

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from segplane.cli.connection import usage
 from segplane.cli.entry_changes import ExpectedVersion, refused_with_differences
-from segplane.cli.messages import MetaClient
+from segplane.cli.messages import MetaClient, status_pb2
 from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.options import Dataset, dataset_id
-from segplane.cli.output import Answer, Fact, facts, message_dict, size_text
+from segplane.cli.output import Answer, Fact, facts, message_dict, size_text, time_text
 
 if TYPE_CHECKING:
     from google.protobuf.duration_pb2 import Duration
 
 _AGES = ("event_retention", "created_retention", "tombstone_grace")
+_RETENTIONS = frozenset(_AGES[:2])
 
 
 class SettingsChange:
@@ -28,6 +29,8 @@ class SettingsChange:
         self.settings = pb.DatasetSettings()
         # Deletions by a shorter retention that are confirmed; None = none.
         self.confirm_deletes: int | None = None
+        # Whether the deletions are only counted.
+        self.dry_run = False
 
     def part(self, name: str) -> Any:
         """Return a message in the settings, which meta replaces as a whole."""
@@ -62,6 +65,19 @@ class SettingsChange:
         with refused_with_differences(before.settings, self._read):
             return self.client.operations.SetDatasetSettings(request)
 
+    def preview(self) -> Answer:
+        """Answer with what the retention would delete at once; nothing changes."""
+        request = status_pb2.PreviewRetentionRequest(dataset_id=self._request.dataset_id)
+        given = {field.name for field, _ in self.settings.ListFields()}
+        if not given or given - _RETENTIONS or self.confirm_deletes is not None:
+            raise usage(
+                "--dry-run goes with --created-retention or --event-retention, nothing else"
+            )
+        for name in given:
+            setattr(request, f"{name}_secs", getattr(self.settings, name).seconds)
+        reply = self.client.status.PreviewRetention(request)
+        return Answer(message_dict(reply), [_preview_line(reply)])
+
     def _read(self) -> "pb.DatasetSettings":
         return self.client.operations.GetDatasetSettings(self._request).settings
 
@@ -75,6 +91,8 @@ def settings_command(
     def run(client: MetaClient, name: str, expected_version: str | None, **options: Any) -> Answer:
         change = SettingsChange(client, name)
         sets(change, **options)
+        if change.dry_run:
+            return change.preview()
         return answer(client, change.send(expected_version))
 
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -94,6 +112,16 @@ def _example(client: MetaClient, name: Dataset, expected_version: ExpectedVersio
 
 
 *_KEYS, _EXPECTED = inspect.signature(_example).parameters.values()
+
+
+def _preview_line(reply: "status_pb2.PreviewRetentionResponse") -> str:
+    if not reply.segments:
+        return "the retention would delete nothing at once; nothing was changed"
+    return (
+        f"the retention would delete {reply.segments} segments ({size_text(reply.size_bytes)}) of"
+        f" {reply.number_of_records} records at once, from {time_text(reply.first_nanos)} to"
+        f" {time_text(reply.last_nanos)}; nothing was changed"
+    )
 
 
 def settings_answer(

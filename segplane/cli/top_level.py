@@ -56,7 +56,9 @@ COMMANDS = {
     "operate.vacuum": {
         "vacuum": "Expire versions older than an age, and delete what only they show."
     },
-    "operate.deletion": {"deletion": "Show the state of deletion; hold and release it."},
+    "operate.deletion": {
+        "deletion": "Show the state of deletion; hold and release it; plan what will be deleted."
+    },
     "repair.catalog": {
         "catalog": "Bring the catalog back from the bucket after a restore or a loss."
     },

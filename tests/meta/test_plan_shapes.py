@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from meta.store.checks import ledger_checks
-from meta.store.deletion import lifetimes, retention, tombstones
+from meta.store.deletion import deletion_plans, lifetimes, retention, tombstones
+from meta.store.deletion.deletion_plans import DeletionPlan, DeletionScope
 from meta.store.deletion.lifetimes import Ages, ExpiryRule
 from meta.store.engine.pool import Database, Transaction
 from meta.store.lookup.page_statement import PageQuery
@@ -201,6 +202,18 @@ def set_retention(database: Database) -> None:
     statement = "UPDATE datasets SET event_retention_secs = 3000000000 WHERE name = 'dataset 2'"
     with database.write() as tx:
         tx.execute(text(statement))
+
+
+def test_a_plan_of_deletion_reads_the_segments_that_fall_due(database: Database) -> None:
+    set_retention(database)
+
+    def plan(tx: Transaction) -> DeletionPlan:
+        scope = DeletionScope(key_of(tx, "dataset 2"), 2_100, 604_800, 1_000)
+        return deletion_plans.make(tx, scope)
+
+    read = rows_read(database, plan, is_small=True)
+
+    assert read <= 200
 
 
 def run(rule: ExpiryRule, tx: Transaction) -> int:

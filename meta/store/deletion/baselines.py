@@ -16,6 +16,7 @@ from sqlalchemy import text
 
 from meta.errors import DeletesUnconfirmed
 from meta.store.catalog.dataset_settings import DatasetSettings
+from meta.store.deletion.due import HAS_SUCCESSOR, ended_before
 from meta.store.engine.pool import Transaction
 from meta.store.versions.clock import ago
 
@@ -24,24 +25,28 @@ AGE_SECS = 86_400
 SEGMENTS_FLOOR = 100
 
 
-def expires(event_secs: str, created_secs: str) -> str:
-    """True of a segment `s` that a retention expires; expressions in seconds, 0 = kept."""
-    event, created = (ago(f"nullif({secs}, 0)") for secs in (event_secs, created_secs))
+def expires(event_secs: str, created_secs: str, ahead: str = "") -> str:
+    """True of a segment `s` that a retention expires; expressions in seconds, 0 = kept.
+
+    `ahead` shortens both, as in " - x": true of a segment that expires in so many seconds.
+    """
+    event, created = (f"nullif({secs}, 0){ahead}" for secs in (event_secs, created_secs))
+    return f"coalesce(s.created_at < {ago(created)} OR s.end_ns < {ended_before(event)}, false)"
+
+
+def is_expected(ahead: str = "") -> str:
+    """True of a segment `s` that its dataset's baseline expires, or will in some seconds."""
     return (
-        f"coalesce(s.created_at < {created}"
-        f" OR s.end_ns < (extract(epoch FROM {event}) * 1000000000)::bigint, false)"
+        "EXISTS (SELECT FROM retention_baselines r WHERE r.dataset_key = s.dataset_key"
+        f" AND {expires('r.event_secs', 'r.created_secs', ahead)})"
     )
 
 
-# True of a segment `s` that its dataset's baseline expires.
-IS_EXPECTED = (
-    "EXISTS (SELECT FROM retention_baselines r WHERE r.dataset_key = s.dataset_key"
-    f" AND {expires('r.event_secs', 'r.created_secs')})"
-)
+IS_EXPECTED = is_expected()
 # True for a tombstoned segment `s` of a dataset whose brake `b` has not let it through.
 UNAPPROVED = (
     f"s.tombstone_version > coalesce(b.released_version, 0) AND NOT {IS_EXPECTED}"
-    " AND NOT EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id)"
+    f" AND NOT {HAS_SUCCESSOR}"
 )
 # A segment that a repair hid may come back.
 _IS_UNAPPROVED_TOMBSTONE = (
@@ -80,7 +85,8 @@ _SETTLE = text(f"""
                 AND {expires("r.seen_event_secs", "r.seen_created_secs")}))
 """)  # noqa: S608
 _COUNT = text(f"""
-    SELECT count(*), coalesce(sum(s.compressed_size_bytes), 0)::bigint
+    SELECT count(*), coalesce(sum(s.compressed_size_bytes), 0)::bigint,
+           coalesce(sum(s.number_of_events), 0)::bigint, min(s.start_ns), max(s.end_ns)
     FROM segments s LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
     WHERE s.dataset_key = :key
       AND {expires("cast(:event AS bigint)", "cast(:created AS bigint)")}
@@ -109,10 +115,16 @@ _ACCEPT = text(f"""
 
 @dataclass(frozen=True, slots=True)
 class Expiring:
-    """Number and size of the segments a retention deletes and the baseline keeps; compressed."""
+    """Number and size of the segments a retention deletes and the baseline keeps; compressed.
+
+    Times are those of their first and last event, None if there is none.
+    """
 
     segments: int = 0
     size_bytes: int = 0
+    number_of_records: int = 0
+    first_nanos: int | None = None
+    last_nanos: int | None = None
 
 
 def change(
@@ -127,15 +139,11 @@ def change(
     `deletes_max` is the number of segments that an operator has confirmed, None if none was asked.
     Raises DeletesUnconfirmed if more of them expire. The caller holds the dataset's row.
     """
-    values = {
-        "key": dataset_key,
-        "event": settings.event_retention_secs,
-        "created": settings.created_retention_secs,
-    }
+    values = _values(dataset_key, settings)
     # The earlier retention may have been in force for long enough without anything coming due.
     _settle(tx, [dataset_key], percent_max)
     tx.execute(_SEE, {"keys": [dataset_key]})
-    expiring = Expiring(*tx.execute(_COUNT, values).one())
+    expiring = _count(tx, values)
     if deletes_max is None and expiring.segments > 0:
         return expiring
     if deletes_max is not None and expiring.segments > deletes_max:
@@ -148,6 +156,21 @@ def change(
     if deletes_max is not None:
         tx.execute(_LIFT, values)
     return Expiring()
+
+
+def preview(
+    tx: Transaction, dataset_key: int, settings: DatasetSettings, percent_max: int
+) -> Expiring:
+    """Return what `change` would count for a retention that is not stored; nothing is kept.
+
+    The caller holds the dataset's row.
+    """
+    undone = tx.begin_nested()
+    try:
+        _settle(tx, [dataset_key], percent_max)
+        return _count(tx, _values(dataset_key, settings))
+    finally:
+        undone.rollback()
 
 
 def accept(tx: Transaction, dataset_key: int) -> None:
@@ -167,3 +190,15 @@ def settle(tx: Transaction, dataset_keys: Collection[int], percent_max: int) -> 
 def _settle(tx: Transaction, keys: list[int], percent_max: int) -> None:
     values = {"keys": keys, "age": AGE_SECS, "floor": SEGMENTS_FLOOR, "percent": percent_max}
     tx.execute(_SETTLE, values)
+
+
+def _values(dataset_key: int, settings: DatasetSettings) -> dict[str, int]:
+    return {
+        "key": dataset_key,
+        "event": settings.event_retention_secs,
+        "created": settings.created_retention_secs,
+    }
+
+
+def _count(tx: Transaction, values: dict[str, int]) -> Expiring:
+    return Expiring(*tx.execute(_COUNT, values).one())

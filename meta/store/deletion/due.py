@@ -2,8 +2,17 @@
 
 from meta.store.versions.clock import ago
 
-# The time before which tombstones of a dataset `d` are past its own grace, or the server's.
-GRACE_BEFORE = ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")
+# The seconds for which tombstones of a dataset `d` are kept: its own grace, or the server's.
+GRACE_SECS = "coalesce(nullif(d.tombstone_grace_secs, 0), :grace)"
+# The time before which tombstones of a dataset `d` are past its grace.
+GRACE_BEFORE = ago(GRACE_SECS)
+# True of a segment `s` whose records are in a successor, such as the output of a merge.
+HAS_SUCCESSOR = "EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id)"
+
+
+def ended_before(secs: str) -> str:
+    """The time in nanoseconds before which all events are older than `secs`, an expression."""
+    return f"(extract(epoch FROM {ago(secs)}) * 1000000000)::bigint"
 
 
 def due_before(vacuum_before: str = "d.vacuum_before") -> str:

@@ -13,11 +13,12 @@ from sqlalchemy import TextClause, text
 
 from meta.store.catalog import shown_names
 from meta.store.deletion import tombstones
+from meta.store.deletion.due import GRACE_BEFORE
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.pins import pins
 from meta.store.segments import object_keys, stats
-from meta.store.versions.clock import NOW, ago
+from meta.store.versions.clock import NOW
 from segments.keys import AttemptKey, MergedKey, join_key, parse_key
 
 SEGMENTS_AT_ONCE = 1_000
@@ -60,7 +61,7 @@ _NEXT = text(f"""
     SELECT d.key, (SELECT max(to_version) FROM dataset_visibility WHERE dataset_key = d.key)
     FROM datasets d
     WHERE d.kept_files IN (1, 2) AND d.kept_files = {KeptFilesState.NOTED:d}
-      AND d.purged_at < {ago("coalesce(nullif(d.tombstone_grace_secs, 0), :grace)")}
+      AND d.purged_at < {GRACE_BEFORE}
       AND NOT EXISTS (SELECT FROM pins p WHERE p.dataset_key = d.key AND p.expires_at > {NOW})
     ORDER BY d.key LIMIT 1 FOR UPDATE OF d SKIP LOCKED
 """)  # noqa: S608

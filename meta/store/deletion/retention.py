@@ -5,6 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from meta.store.deletion.due import ended_before
 from meta.store.engine.pool import Transaction
 from meta.store.locks.held_datasets import is_held
 from meta.store.merging import merge_tasks
@@ -27,8 +28,7 @@ _EXPIRED = text(f"""
         UNION
         (SELECT id FROM segments
          WHERE dataset_key = d.key AND tombstone_version IS NULL
-           AND end_ns < (extract(epoch FROM {ago("nullif(d.event_retention_secs, 0)")})
-                         * 1000000000)::bigint
+           AND end_ns < {ended_before("nullif(d.event_retention_secs, 0)")}
          ORDER BY end_ns, id LIMIT :most)) s
     WHERE d.deleted_at IS NULL AND (d.created_retention_secs > 0 OR d.event_retention_secs > 0)
       AND NOT {is_held("d")}

@@ -9,8 +9,9 @@ from sqlalchemy import Row, text
 
 from meta.store.access import server_state
 from meta.store.deletion import deletion_brakes, vacuums
-from meta.store.deletion.baselines import IS_EXPECTED, UNAPPROVED
-from meta.store.deletion.due import GRACE_BEFORE, due_before, is_due
+from meta.store.deletion.baselines import IS_EXPECTED
+from meta.store.deletion.due import GRACE_BEFORE, HAS_SUCCESSOR, due_before, is_due
+from meta.store.deletion.holds import IS_BRAKED
 from meta.store.engine.pool import Transaction
 from meta.store.locks import held_datasets
 from meta.store.locks.held_datasets import is_held
@@ -81,9 +82,9 @@ _DUE = text(f"""
                           WHERE created_version <= pin.version AND pin.version < tombstone_version)
           AND (NOT o.is_braked OR tombstone_version <= o.released_version
                OR {IS_EXPECTED}
-               OR EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id))
+               OR {HAS_SUCCESSOR})
           -- The records of a merge's inputs are in its output.
-          AND (NOT o.is_held OR EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id))
+          AND (NOT o.is_held OR {HAS_SUCCESSOR})
         ORDER BY dataset_key, tombstone_at, id LIMIT :most) s
     LIMIT :most
 """)  # noqa: S608
@@ -95,8 +96,7 @@ _LOCK = text(f"""
     SELECT s.id, s.dataset_key, s.prefix, s.object_name, s.compressed_size_bytes,
            s.tombstone_version, d.deletion_horizon,
            NOT {is_due()} AS is_early,
-           b.braked_at IS NOT NULL AND d.deleted_at IS NULL AND {UNAPPROVED}
-             AS is_braked,
+           {IS_BRAKED} AS is_braked,
            EXISTS (SELECT FROM pins p WHERE p.dataset_key = s.dataset_key
                    AND (p.holds_changes OR s.created_version <= p.version)
                    AND p.version < s.tombstone_version
@@ -116,10 +116,10 @@ _RELEASE_REPLACEMENTS = text("""
     WHERE l.input_id = ANY(:ids) AND n.id = l.output_id AND n.quarantined_at IS NOT NULL
       AND x.withdrawn_version = n.created_version
 """)
-_WITHOUT_SUCCESSOR = text("""
+_WITHOUT_SUCCESSOR = text(f"""
     SELECT s.id FROM segments s WHERE s.id = ANY(:ids) AND s.dataset_key = ANY(:keys)
-      AND NOT EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id)
-""")
+      AND NOT {HAS_SUCCESSOR}
+""")  # noqa: S608
 _REMOVE = text("DELETE FROM segments WHERE id = ANY(:ids)")
 _END_LINEAGE = text(
     "INSERT INTO lineage_ends SELECT i FROM unnest(cast(:ids AS uuid[])) i"

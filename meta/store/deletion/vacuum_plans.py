@@ -7,8 +7,8 @@ from uuid import UUID
 from sqlalchemy import text
 
 from meta.store.catalog import shown_names
-from meta.store.deletion.baselines import UNAPPROVED
-from meta.store.deletion.due import due_before, is_due
+from meta.store.deletion.due import HAS_SUCCESSOR, due_before, is_due
+from meta.store.deletion.holds import IS_BRAKED, IS_HIDDEN, is_holder
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.iceberg import table_expiry
@@ -96,16 +96,8 @@ _EXPIRE = text(f"""
       pins_horizon = greatest(d.deletion_horizon, p.horizon)
     FROM planned p WHERE d.key = p.key
 """)  # noqa: S608
-_IS_HIDDEN = "s.tombstone_at = 'infinity'"
-_IS_PINNED = f"""
-    EXISTS (SELECT FROM pins p WHERE p.dataset_key = d.key AND p.expires_at > {NOW}
-            AND p.version < s.tombstone_version
-            AND (p.holds_changes OR s.created_version <= p.version))
-"""
-_IS_BRAKED = f"b.braked_at IS NOT NULL AND d.deleted_at IS NULL AND {UNAPPROVED}"
-_IS_LOCKED = f"""
-    {is_held("d")} AND NOT EXISTS (SELECT FROM segment_lineage l WHERE l.input_id = s.id)
-"""
+_IS_PINNED = f"EXISTS (SELECT FROM pins p WHERE {is_holder()})"
+_IS_LOCKED = f"{is_held('d')} AND NOT {HAS_SUCCESSOR}"
 _READ = text(f"""
     SELECT d.key, d.id, {shown_names.of("d")}, coalesce(v.horizon, 0), {
     ", ".join(
@@ -121,11 +113,11 @@ _READ = text(f"""
     )
 }
     FROM {_PAGE} LEFT JOIN LATERAL (
-      SELECT s.id, s.compressed_size_bytes, {_IS_HIDDEN} AS is_hidden, {_IS_PINNED} AS is_pinned,
-             {_IS_BRAKED} AS is_braked, {_IS_LOCKED} AS is_locked
+      SELECT s.id, s.compressed_size_bytes, {IS_HIDDEN} AS is_hidden, {_IS_PINNED} AS is_pinned,
+             {IS_BRAKED} AS is_braked, {_IS_LOCKED} AS is_locked
       FROM segments s LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
       WHERE s.dataset_key = d.key AND s.tombstone_version IS NOT NULL AND (
-        {_IS_HIDDEN} OR s.tombstone_at < {due_before("m.at")} AND {
+        {IS_HIDDEN} OR s.tombstone_at < {due_before("m.at")} AND {
     is_due("m.at", "greatest(v.horizon, v.unpinned)")
 })
     ) s ON true

@@ -105,6 +105,11 @@ _TAKE = text(f"""
     WHERE v.id = d.vacuum_id
     RETURNING {_COLUMNS}
 """)  # noqa: S608
+_LIST_OPEN = text(f"""
+    SELECT {_COLUMNS} FROM vacuums v LEFT JOIN datasets d ON d.key = v.dataset_key
+    WHERE v.finished_at IS NULL AND v.planned_at IS NOT NULL
+    ORDER BY v.requested_at, v.id LIMIT {OPEN_MAX}
+""")  # noqa: S608
 _HAS_OPEN = text(
     "SELECT EXISTS (SELECT FROM vacuums WHERE finished_at IS NULL AND planned_at IS NOT NULL)"
 )
@@ -147,6 +152,11 @@ def find(tx: Transaction, vacuum_id: UUID) -> Vacuum | None:
     """The vacuum with this id; finished ones are kept for 30 days."""
     row = tx.execute(_FIND, {"id": vacuum_id}).one_or_none()
     return None if row is None else Vacuum(*row)
+
+
+def list_open(tx: Transaction) -> list[Vacuum]:
+    """The vacuums that wait for a janitor, or for their end, the first ones first."""
+    return [Vacuum(*row) for row in tx.execute(_LIST_OPEN)]
 
 
 def has_open(tx: Transaction) -> bool:

@@ -16,6 +16,14 @@ ORPHAN_AGE_SECS = 86_400
 
 
 @dataclass(frozen=True, slots=True)
+class TableObjectAmount:
+    """Number and bytes of objects of table metadata."""
+
+    objects: int = 0
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Expired:
     """Keys without a row of one dataset, their sizes in bytes, and whether there may be more."""
 
@@ -91,6 +99,18 @@ _COUNT_EXPIRED = text(f"""
         WHERE s.dataset_key = d.key AND NOT {_is_expired_snapshot("m.at")})
     GROUP BY o.dataset_key
 """)  # noqa: S608
+_IS_CHOSEN = "(cast(:only AS integer) IS NULL OR d.key = :only)"
+_USE = text(f"""
+    WITH named AS MATERIALIZED (
+      SELECT DISTINCT unnest(s.object_ids) AS id
+      FROM table_snapshots s JOIN datasets d ON d.key = s.dataset_key
+      WHERE {_IS_CHOSEN} AND NOT {_is_expired_snapshot("d.vacuum_before")})
+    SELECT is_due, count(*), sum(size_bytes)::bigint FROM (
+      SELECT {_is_expired_object("d.vacuum_before")} AND n.id IS NULL AS is_due, o.size_bytes
+      FROM table_objects o JOIN datasets d ON d.key = o.dataset_key LEFT JOIN named n ON n.id = o.id
+      WHERE {_IS_CHOSEN}) u
+    GROUP BY is_due
+""")  # noqa: S608
 # One row of a dataset lets all of its rows be examined.
 _REOPEN = tuple(
     text(f"""
@@ -146,6 +166,15 @@ def count_expired(tx: Transaction, values: dict[str, object]) -> dict[int, tuple
     """
     rows = tx.execute(_COUNT_EXPIRED, values)
     return {key: (objects, size_bytes) for key, objects, size_bytes in rows}
+
+
+def count_use(
+    tx: Transaction, dataset_key: int | None, grace_secs: float
+) -> tuple[TableObjectAmount, TableObjectAmount]:
+    """Objects of one dataset or of all that may be deleted now, and those that stay."""
+    rows = tx.execute(_USE, {"only": dataset_key, "grace": grace_secs})
+    amounts = {is_due: TableObjectAmount(*amount) for is_due, *amount in rows}
+    return amounts.get(True, TableObjectAmount()), amounts.get(False, TableObjectAmount())
 
 
 def orphans(tx: Transaction, epochs: dict[str, int]) -> set[str]:

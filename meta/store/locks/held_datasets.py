@@ -16,9 +16,12 @@ from meta.store.versions.clock import ago
 AFTER_SECS = 86_400
 
 
-def is_held(dataset: str) -> str:
-    """True of a row of datasets under a lock that is in force or has ended a moment ago."""
-    return f"coalesce({dataset}.hold_ends_at > {ago(str(AFTER_SECS))}, false)"
+def is_held(dataset: str, ahead: str = "") -> str:
+    """True of a row of datasets under a lock that is in force or has ended a moment ago.
+
+    With `ahead`, as in " - x", it will be held in so many seconds.
+    """
+    return f"coalesce({dataset}.hold_ends_at > {ago(f'{AFTER_SECS}{ahead}')}, false)"
 
 
 _AMONG = text(

@@ -57,6 +57,8 @@ READING = frozenset(
         "ListWorkerSettings",
         "ListWorkers",
         "LocateOffset",
+        "PlanDeletion",
+        "PreviewRetention",
         "ValidateIngestToken",
         "WatchDataset",
     }

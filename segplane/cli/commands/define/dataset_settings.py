@@ -40,6 +40,7 @@ def _set_retention(
     created_retention: AgeOption = None,
     grace: AgeOption = None,
     confirm_deletes: Number = None,
+    dry_run: bool = False,
 ) -> None:
     """Show how long segments are kept; with options, change that first.
 
@@ -51,9 +52,11 @@ def _set_retention(
         grace: Keep the objects of tombstoned segments for this long.
         confirm_deletes: Confirm that the retention deletes up to this number of segments at once;
             without it the deletion brake may hold them.
+        dry_run: Print what the retention would delete at once; change nothing.
     """
     change.set_ages(event_retention, created_retention, grace)
     change.confirm_deletes = confirm_deletes
+    change.dry_run = dry_run
 
 
 def _set_limits(
@@ -103,6 +106,8 @@ def settings(client: MetaClient, name: Dataset, **options: Any) -> Answer:
     change = SettingsChange(client, name)
     for sets in _PARTS:
         sets(change, **{option.name: options[option.name] for option in options_of(sets)})
+    if change.dry_run:
+        return change.preview()
     reply = change.send()
     texts = (
         *_retention_facts(reply.settings),

@@ -1,14 +1,21 @@
-"""segplane deletion: state of deletion; its hold, by hand or after a restore, and the release."""
+"""segplane deletion: its state, its hold and release, and the plan of what will be deleted."""
 
 import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
-from segplane.cli.command import command, group
+from segplane.cli.command import command, group, with_subcommands
 from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import operations_pb2 as pb
-from segplane.cli.output import Answer, facts, size_text, time_text
+from segplane.cli.output import NONE, Answer, facts, message_dict, size_text, table, time_text
+from segplane.cli.parameters import Option, Positional
+
+if TYPE_CHECKING:
+    from segplane.health.deletions import DeletionForecast
 
 app = group()
+ROWS_MAX = 1_000
 
 
 @command(app, "deletion --release --dataset web")
@@ -47,6 +54,80 @@ def deletion(
             reply, [] if reply.success else [nothing], [] if dataset else _still_held(client)
         )
     return _state(client)
+
+
+plans = with_subcommands(app, "deletion")
+
+
+@command(plans, "deletion plan web")
+def plan(
+    client: MetaClient,
+    dataset: Annotated[
+        str | None, Positional(metavar="[DATASET]", help="Only this dataset.")
+    ] = None,
+    limit: Annotated[
+        int, Option(min=1, max=ROWS_MAX, help="Most rows of each table; the soonest come first.")
+    ] = 100,
+) -> Answer:
+    """Show which segments will be deleted when, and what the others wait for.
+
+    Hours count from now, for a week. A live segment is read until its retention ends, and deleted
+    a grace later. Orphans are not in it: the janitor finds them in the bucket. The exit code is 1
+    if deletion needs a person: it is held, or a brake is on.
+    """
+    from segplane.health.deletions import read_forecast
+
+    forecast = read_forecast(client, dataset, limit)
+    data = {"ok": not forecast.needs, "needs": list(forecast.needs)} | message_dict(forecast.plan)
+    return Answer(data, _plan_lines(forecast), exit_code=int(bool(forecast.needs)))
+
+
+def _plan_lines(forecast: "DeletionForecast") -> Iterator[str]:
+    from segplane.health.deletions import CAUSES, amount_text, obstacle_text, when
+
+    reply = forecast.plan
+    yield forecast.headline
+    for need in forecast.needs:
+        yield f"  - {need}"
+    if reply.planned:
+        rows = (
+            (
+                when(row.hour),
+                row.dataset_name,
+                row.segments,
+                size_text(row.size_bytes),
+                CAUSES.get(row.cause, NONE),
+            )
+            for row in reply.planned
+        )
+        yield from ("", *table(("due", "dataset", "segments", "size", "by"), rows))
+    if reply.planned_left_out.rows:
+        left_out = reply.planned_left_out
+        yield f"and later in {left_out.rows} more rows: {amount_text(left_out)}"
+    if reply.waiting:
+        rows = (
+            (
+                obstacle_text(row),
+                row.dataset_name,
+                row.segments,
+                size_text(row.size_bytes),
+                time_text(row.until_nanos),
+            )
+            for row in reply.waiting
+        )
+        yield from ("", *table(("waits for", "dataset", "segments", "size", "until"), rows))
+    if reply.waiting_left_out.rows:
+        left_out = reply.waiting_left_out
+        yield f"and in {left_out.rows} more rows: {amount_text(left_out)}"
+    if reply.table_objects_due.objects or reply.table_objects_kept.objects:
+        due, kept = reply.table_objects_due, reply.table_objects_kept
+        yield (
+            f"metadata of Iceberg tables: {due.objects} objects ({size_text(due.size_bytes)}) are"
+            f" due, {kept.objects} ({size_text(kept.size_bytes)}) are in use"
+        )
+    for vacuum in reply.vacuums:
+        since = time_text(vacuum.requested_at_nanos)
+        yield f"vacuum {vacuum.id} since {since}: {vacuum.segments} segments are deleted by now"
 
 
 def _still_held(client: MetaClient) -> list[str]:

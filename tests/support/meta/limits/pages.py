@@ -188,6 +188,20 @@ def _(world: World, n: int) -> int:
     return len(world.client.status.ListFreshness(request).datasets)
 
 
+@of("`PlanDeletion.limit`")
+def _(world: World, n: int) -> int:
+    world.execute(
+        "WITH made AS (INSERT INTO datasets (id, name) SELECT gen_random_uuid(),"
+        " gen_random_uuid()::text FROM generate_series(1, :n + 1) RETURNING key)"
+        " INSERT INTO segments (id, dataset_key, dur_class, start_ns, end_ns, created_version,"
+        " tombstone_version, tombstone_at, size_bytes, compressed_size_bytes, number_of_events,"
+        " prefix, object_name) SELECT gen_random_uuid(), key, 6, 1, 2, 1, 2, now(), 1, 1, 1,"
+        " 'dataset', gen_random_uuid()::text FROM made",
+        n=n,
+    )
+    return len(world.client.status.PlanDeletion(status_pb2.PlanDeletionRequest(limit=n)).planned)
+
+
 @of("segments of `GetTombstonedSegmentsForDeletion`")
 def _(world: World, n: int) -> int:
     dataset, _ = fill_segments(world, uuid4().hex, n + 1)

@@ -70,8 +70,3 @@ def unavailable(message: str, retry_after_secs: float = RETRY_AFTER_SECS) -> Ref
 def over_limit(limit: str, message: str, retry_after_secs: float = RETRY_AFTER_SECS) -> Refused:
     """The token is over one of its limits; the sender should retry later."""
     return Refused(Refusal(Code.RESOURCE_EXHAUSTED, message, retry_after_secs, TOKEN_LIMIT, limit))
-
-
-def not_routed(signal: str) -> Refusal:
-    """The token is valid, but routes this signal to no dataset."""
-    return Refusal(Code.PERMISSION_DENIED, f"ingest token does not take {signal}")

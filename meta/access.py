@@ -224,8 +224,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "CreateAccessToken": (),
         "ListAccessTokens": (),
         "RevokeAccessToken": (),
-        "ListAuditRecords": (),
-        "ListDeniedCalls": (),
+        **dict.fromkeys(("ListAuditRecords", "ListDeniedCalls"), ()),
         "ListWorkers": (_C,),
         "SetWorkerSettings": (),
         "ListWorkerSettings": (_C,),
@@ -239,8 +238,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         # A vacuum ends the time in which a dataset's past can be read.
         **dict.fromkeys(("VacuumDatasets", "GetVacuum"), ()),
         **dict.fromkeys(("TakeVacuums", "FinishVacuum"), (_J,)),
-        "LockResource": (_C,),
-        "UnlockResource": (_C,),
+        **dict.fromkeys(("LockResource", "UnlockResource"), (_C,)),
         "BreakLock": (),
         **dict.fromkeys(("CreateGroup", "RenameGroup", "DeleteGroup"), (_C,)),
         # Those who create datasets do not choose their quotas.

@@ -17,7 +17,7 @@ from collector.auth import UNKNOWN, TokenCache
 from collector.config import Settings
 from collector.ingestion import Ingestion, ValidToken
 from collector.otlp.export import CommittedDigests
-from collector.refusal import Refusal, Refused, not_routed, unavailable
+from collector.refusal import Refusal, Refused, unavailable
 from collector.retry import Backoff
 from collector.streams.babies import StreamBabies
 from collector.streams.buffer import Buffer, PendingExport
@@ -206,11 +206,8 @@ class Flusher:
         missing = [secret for secret in token_secrets if token_ids[secret] not in registered]
         if not missing:
             return stream
-        for token_secret, refused in zip(
-            missing,
-            await asyncio.gather(*(self._register(token_secret) for token_secret in missing)),
-            strict=True,
-        ):
+        answers = await asyncio.gather(*map(self._register, missing))
+        for token_secret, refused in zip(missing, answers, strict=True):
             if refused:
                 _refuse([e for e in exports if e.token_secret == token_secret], refused.refusal)
         return None
@@ -249,6 +246,11 @@ class Flusher:
         self._buffer.batch_size_bytes_max = config.max_segment_size_bytes
         log.info("stream_opened", stream_id=stream_id, offset=next_offset, adopted_to=adopted_to)
         return StreamWriter(tail, adopted_to)
+
+
+def not_routed(signal: str) -> Refusal:
+    """The token is valid, but routes this signal to no dataset."""
+    return Refusal(Code.PERMISSION_DENIED, f"ingest token does not take {signal}")
 
 
 def _refuse_deleted(export: PendingExport, stamped: _StampedBaby, written: Written) -> bool:

@@ -26,7 +26,7 @@ MUTATING = {
     method.name
     for method in METHODS
     if not method.name.startswith(("Get", "List", "Find", "Locate", "Explain", "Check", "Watch"))
-} - {"DownloadConfig", "ValidateIngestToken"}
+} - {"DownloadConfig", "PlanDeletion", "PreviewRetention", "ValidateIngestToken"}
 
 
 @pytest.fixture

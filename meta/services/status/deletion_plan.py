@@ -47,7 +47,7 @@ def plan_deletion(server: ServerParts, request: pb.PlanDeletionRequest) -> pb.Pl
         )
 
     plan, table_objects, state, unfinished = server.transactions.read(work)
-    due_objects, kept_objects = (filled(pb.TableObjectAmount, one) for one in table_objects)
+    due_objects, kept_objects = (filled(pb.TableObjectAmount, amount) for amount in table_objects)
     planned = (plan.due, plan.within_week, plan.later)
     return pb.PlanDeletionResponse(
         planned=[filled(pb.PlannedDeletion, row) for row in plan.planned],

@@ -273,8 +273,9 @@ class ProcessReport(_message.Message):
     clock_nanos: _builtins.int
     """Its clock, when the report was sent."""
     progress_at_nanos: _builtins.int
-    """Its last progress by its own clock, and what that was; 0 = none yet."""
+    """Time of its last progress by its own clock; 0 = none yet."""
     progress: _builtins.str
+    """Its last progress, in a few words."""
     certificate_ends_at_nanos: _builtins.int
     """End of the validity of its certificate that ends first; 0 = it has none."""
     spark_application: _builtins.str
@@ -412,8 +413,9 @@ class Process(_message.Message):
     subject: _builtins.str
     """Subject of its credential, as meta knows it."""
     first_seen_nanos: _builtins.int
-    """Times of its first and last report by the database's clock."""
+    """Time of its first report by the database's clock."""
     last_seen_nanos: _builtins.int
+    """Time of its last report by the database's clock."""
     clock_skew_nanos: _builtins.int
     """How far its clock was ahead of the database's when it reported; below 0 = behind. The time of
     the call is in it.
@@ -491,8 +493,9 @@ class ListFreshnessResponse(_message.Message):
     DATABASE_TIME_NANOS_FIELD_NUMBER: _builtins.int
     NURSERY_SEEN_NANOS_FIELD_NUMBER: _builtins.int
     waiting_datasets: _builtins.int
-    """Number of live datasets of which something waits, and of all; of one dataset, if one was asked for."""
+    """Number of live datasets of which something waits; of one dataset, if one was asked for."""
     live_datasets: _builtins.int
+    """Number of all live datasets that were asked for."""
     streams_cut: _builtins.int
     """Number of streams of which the oldest baby segments alone were looked at. Others that wait there
     are younger, and not counted.
@@ -541,19 +544,25 @@ class DatasetFreshness(_message.Message):
     IS_AT_LEAST_FIELD_NUMBER: _builtins.int
     REGISTERED_AT_NANOS_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
+    """Id of the dataset."""
     dataset_name: _builtins.str
+    """Name of the dataset."""
     oldest_committed_at_nanos: _builtins.int
     """Commit of its oldest baby segment that is not merged, by the database's clock; 0 = nothing waits."""
     stage: Global___MergeStage.ValueType
+    """Stage of that baby segment."""
     stream_id: _builtins.str
-    """Stream, offset and collector of that one."""
+    """Stream of that baby segment."""
     offset: _builtins.int
+    """Its offset."""
     collector_id: _builtins.str
+    """Collector of its stream."""
     babies: _builtins.int
     """Number of baby segments that wait, and their bytes. One of several datasets counts for each, and
     one without stamps for all datasets of its stream.
     """
     size_bytes: _builtins.int
+    """Bytes of these baby segments."""
     is_at_least: _builtins.bool
     """Whether more may wait than were counted."""
     registered_at_nanos: _builtins.int

@@ -751,7 +751,7 @@ class PlanDeletionResponse(_message.Message):
     PLANNED_LEFT_OUT_FIELD_NUMBER: _builtins.int
     WAITING_LEFT_OUT_FIELD_NUMBER: _builtins.int
     DELETION_HELD_FIELD_NUMBER: _builtins.int
-    VACUUMS_FIELD_NUMBER: _builtins.int
+    UNFINISHED_VACUUMS_FIELD_NUMBER: _builtins.int
     DATABASE_TIME_NANOS_FIELD_NUMBER: _builtins.int
     TABLE_OBJECTS_DUE_FIELD_NUMBER: _builtins.int
     TABLE_OBJECTS_KEPT_FIELD_NUMBER: _builtins.int
@@ -794,7 +794,7 @@ class PlanDeletionResponse(_message.Message):
         """Rows of `waiting` beyond the limit."""
 
     @_builtins.property
-    def vacuums(self) -> _containers.RepeatedCompositeFieldContainer[_resources_pb2.Vacuum]:
+    def unfinished_vacuums(self) -> _containers.RepeatedCompositeFieldContainer[_resources_pb2.Vacuum]:
         """Vacuums that are not finished, the first ones first."""
 
     @_builtins.property
@@ -817,14 +817,14 @@ class PlanDeletionResponse(_message.Message):
         planned_left_out: Global___DeletionAmount | None = ...,
         waiting_left_out: Global___DeletionAmount | None = ...,
         deletion_held: _builtins.bool = ...,
-        vacuums: _abc.Iterable[_resources_pb2.Vacuum] | None = ...,
+        unfinished_vacuums: _abc.Iterable[_resources_pb2.Vacuum] | None = ...,
         database_time_nanos: _builtins.int = ...,
         table_objects_due: Global___TableObjectAmount | None = ...,
         table_objects_kept: Global___TableObjectAmount | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["all_waiting", b"all_waiting", "due", b"due", "later", b"later", "planned_left_out", b"planned_left_out", "table_objects_due", b"table_objects_due", "table_objects_kept", b"table_objects_kept", "waiting_left_out", b"waiting_left_out", "within_week", b"within_week"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_waiting", b"all_waiting", "database_time_nanos", b"database_time_nanos", "deletion_held", b"deletion_held", "due", b"due", "later", b"later", "planned", b"planned", "planned_left_out", b"planned_left_out", "table_objects_due", b"table_objects_due", "table_objects_kept", b"table_objects_kept", "vacuums", b"vacuums", "waiting", b"waiting", "waiting_left_out", b"waiting_left_out", "within_week", b"within_week"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_waiting", b"all_waiting", "database_time_nanos", b"database_time_nanos", "deletion_held", b"deletion_held", "due", b"due", "later", b"later", "planned", b"planned", "planned_left_out", b"planned_left_out", "table_objects_due", b"table_objects_due", "table_objects_kept", b"table_objects_kept", "unfinished_vacuums", b"unfinished_vacuums", "waiting", b"waiting", "waiting_left_out", b"waiting_left_out", "within_week", b"within_week"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -86,7 +86,11 @@ def amount(rows: int, segments: int, size_bytes: int) -> pb.DeletionAmount:
 def test_an_empty_installation_has_nothing_to_delete(meta_client: MetaClient) -> None:
     reply = plan(meta_client)
 
-    assert (list(reply.planned), list(reply.waiting), list(reply.vacuums)) == ([], [], [])
+    assert (list(reply.planned), list(reply.waiting), list(reply.unfinished_vacuums)) == (
+        [],
+        [],
+        [],
+    )
     assert not reply.deletion_held
     assert reply.due == reply.within_week == reply.later == reply.all_waiting == amount(0, 0, 0)
     assert reply.database_time_nanos > 1_600_000_000_000_000_000
@@ -183,7 +187,9 @@ def test_a_vacuum_makes_due_what_its_grace_kept(
     (after,) = reply.planned
     assert (before.hour, before.cause, before.segments) == (46, pb.DELETION_CAUSE_REPLACED, 4)
     assert (after.hour, after.cause, after.segments) == (0, pb.DELETION_CAUSE_VACUUM, 4)
-    assert [(one.id, one.dataset_id) for one in reply.vacuums] == [(request.vacuum_id, dataset)]
+    assert [(one.id, one.dataset_id) for one in reply.unfinished_vacuums] == [
+        (request.vacuum_id, dataset)
+    ]
     assert len(writer.due()) == 4
 
 

@@ -85,8 +85,7 @@ FEATURES = [
         r"\bProcessReports?\b|\bSelfReport\b|\bReporter\b|\bReportedProcess\b",
         r"/status/|process_reports|self_report|dataplane/reporting",
     ),
-    # A plan of deletion lists those that are not finished.
-    Feature("vacuums", r"\bvacuums?\b|\bVacuum", r"/vacuum", files_max=13),
+    Feature("vacuums", r"\bvacuums?\b|\bVacuum", r"/vacuum"),
 ]
 
 

@@ -59,7 +59,7 @@ def plan_deletion(server: ServerParts, request: pb.PlanDeletionRequest) -> pb.Pl
         planned_left_out=_left_out(planned, plan.planned),
         waiting_left_out=_left_out((plan.all_waiting,), plan.waiting),
         deletion_held=state.deletion_held,
-        vacuums=[filled(resources_pb2.Vacuum, vacuum) for vacuum in unfinished],
+        unfinished_vacuums=[filled(resources_pb2.Vacuum, each) for each in unfinished],
         database_time_nanos=state.database_time_nanos,
         table_objects_due=due_objects,
         table_objects_kept=kept_objects,

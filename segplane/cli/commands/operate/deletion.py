@@ -125,9 +125,9 @@ def _plan_lines(forecast: "DeletionForecast") -> Iterator[str]:
             f"metadata of Iceberg tables: {due.objects} objects ({size_text(due.size_bytes)}) are"
             f" due, {kept.objects} ({size_text(kept.size_bytes)}) are in use"
         )
-    for vacuum in reply.vacuums:
-        since = time_text(vacuum.requested_at_nanos)
-        yield f"vacuum {vacuum.id} since {since}: {vacuum.segments} segments are deleted by now"
+    for unfinished in reply.unfinished_vacuums:
+        since = time_text(unfinished.requested_at_nanos)
+        yield f"vacuum {unfinished.id} since {since}: {unfinished.segments} segments are deleted"
 
 
 def _still_held(client: MetaClient) -> list[str]:

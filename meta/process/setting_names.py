@@ -22,6 +22,7 @@ SHARED = frozenset(
         "TLS_CLIENT_CA_FILE",
         "OBJECT_STORE_URL",
         "DRAIN_SECS",
+        "PROCESS_NAME",
         "SPARK_MASTER",
         "SPARK_CORES_MAX",
         "SPARK_DRIVER_MEMORY",

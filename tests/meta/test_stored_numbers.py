@@ -24,6 +24,8 @@ STORED = {
     "TaskKind": {"MERGE": 1, "REWRITE": 2},
     "TaskState": {"OPEN": 1, "COMPLETED": 2, "CANCELLED": 3, "SPLIT": 4},
 }
+# Numbers of the proto, in replies and in no row.
+SENT = {"DeletionCause", "DeletionObstacle"}
 
 
 def test_stored_numbers_keep_their_meaning() -> None:
@@ -31,4 +33,5 @@ def test_stored_numbers_keep_their_meaning() -> None:
         importlib.import_module(module.name)
     kinds = [kind for kind in IntEnum.__subclasses__() if kind.__module__.startswith("meta.store.")]
 
-    assert {kind.__name__: {m.name: m.value for m in kind} for kind in kinds} == STORED
+    stored = [kind for kind in kinds if kind.__name__ not in SENT]
+    assert {kind.__name__: {m.name: m.value for m in kind} for kind in stored} == STORED

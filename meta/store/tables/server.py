@@ -57,6 +57,22 @@ meta_servers = Table(
     Column("seen_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
 )
 
+# Processes by kind, name and start, each with its last report; times are the database's.
+processes = Table(
+    "processes",
+    metadata,
+    Column("kind", Text(collation="C"), primary_key=True),
+    Column("name", Text(collation="C"), primary_key=True),
+    Column("started_at_nanos", BigInteger, primary_key=True),
+    Column("subject", Text, nullable=False),
+    Column("report", LargeBinary, nullable=False),
+    Column("clock_skew_nanos", BigInteger, nullable=False),
+    Column("credential_ends_at_nanos", BigInteger, nullable=False),
+    Column("first_seen_nanos", BigInteger, nullable=False),
+    Column("last_seen_nanos", BigInteger, nullable=False),
+    postgresql_with={"fillfactor": "50"},
+)
+
 # Named stores, as servers were configured with them when they started. A page of segments that a
 # server puts together in SQL needs all of them.
 object_stores = Table(

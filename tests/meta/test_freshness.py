@@ -164,7 +164,7 @@ def test_the_stage_is_that_of_the_oldest_baby(scene: TwoDatasets) -> None:
     scene.server.client.operations.ParkStream(
         ops.ParkStreamRequest(stream_id=scene.stream, offset=1, reason="gone")
     )
-    # What lies below is merged as ever.
+    # The offsets below it are merged as ever.
     assert stages(scene) == {"web": "WAITING", "app": "PARKED"}
 
     with scene.server.running.database.write() as tx:

@@ -75,7 +75,7 @@ def test_a_stream_is_looked_at_up_to_the_bound_and_one_dataset_further(scene: Tw
     commit(scene, 1, scene.app)
     beyond = ask(scene)
 
-    # What was not looked at is the youngest, here all of app.
+    # The youngest were not looked at, here all of app.
     assert numbers(beyond) == {"web": (LOOK_UPS_MAX, 100 * LOOK_UPS_MAX, True)}
     assert (beyond.streams_cut, beyond.waiting_datasets) == (1, 1)
     (app,) = ask(scene, "app").datasets

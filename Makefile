@@ -15,7 +15,7 @@ PACKAGES := meta segments kql dataplane collector nursery merge_worker janitor s
 # Hundreds of processes are started here: each would compile every module that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo mutants test test-control test-readers test-slow test-restricted test-scale cluster lint format type gen gen-check tools senders sbom audit wheel loadgen bench bench-peers soak torture clean
+.PHONY: help setup lock demo mutants test test-control test-readers test-long test-slow test-restricted test-scale cluster lint format type gen gen-check tools senders sbom audit wheel loadgen bench bench-peers soak torture clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -110,6 +110,9 @@ test-control: $(READY) ## The half of the tests that is about the control plane 
 
 test-readers: $(READY) ## The half of the tests that is about readers: KQL, queries, segplane.read, the gateway
 	$(BIN)/python -m pytest -n 3 --dist loadscope $(READERS_TESTS)
+
+test-long: $(READY) ## The tests that need several seconds each, and tables with all their cases
+	ALL_EXAMPLES=1 $(BIN)/python -m pytest -n 3 --dist loadscope -m "long and not slow and not scale and not readers" $(addprefix --ignore=,$(LINTED))
 
 test-slow: $(READY) ## The tests that need minutes each, and the property tests with all their examples
 	ALL_EXAMPLES=1 $(BIN)/python -m pytest -m "slow or (hypothesis and not scale and not readers)"

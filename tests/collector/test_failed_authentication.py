@@ -195,6 +195,7 @@ def test_the_collector_refuses_unknown_and_revoked_tokens_alike(
     assert answers.pop()[0] is grpc.StatusCode.UNAUTHENTICATED
 
 
+@pytest.mark.long
 def test_a_flood_of_guesses_slows_no_sender_and_all_are_refused_alike(
     ground: Ground, start_collector: StartCollector, database_url: str
 ) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import grpc
+import pytest
 
 from benchmarks.harness.stalled_grpc import StalledGrpcCall
 from tests.support.collector.exports import log_export
@@ -88,6 +89,7 @@ def slowest_export(stub: Stub, token: GroundToken, seconds: float) -> float:
     return slowest
 
 
+@pytest.mark.long
 def test_legal_json_of_one_sender_does_not_delay_another(
     ground: Ground, start_collector: StartCollector
 ) -> None:
@@ -109,6 +111,7 @@ def test_legal_json_of_one_sender_does_not_delay_another(
     assert slowest < LATENCY_SECS_MAX
 
 
+@pytest.mark.long
 def test_stalled_http_bodies_stay_within_their_tokens_memory(
     ground: Ground, start_collector: StartCollector
 ) -> None:
@@ -126,6 +129,7 @@ def test_stalled_http_bodies_stay_within_their_tokens_memory(
     assert grown < STALLED_GROWTH_BYTES_MAX
 
 
+@pytest.mark.long
 def test_stalled_grpc_bodies_stay_within_their_tokens_memory(
     ground: Ground, start_collector: StartCollector
 ) -> None:

@@ -50,6 +50,7 @@ HEAVY: dict[str, tuple[Signal, bytes]] = {
 }
 
 
+@pytest.mark.long
 def test_hostile_exports_cost_others_neither_time_nor_memory(
     ground: Ground, start_collector: StartCollector
 ) -> None:

@@ -62,6 +62,7 @@ def export_headers(token: GroundToken, **more: str) -> dict[str, str]:
     return {"X-Ingest-Token": token.token_secret, "Content-Type": PROTOBUF, **more}
 
 
+@pytest.mark.long
 def test_every_encoding_that_clients_send_is_taken(
     ground: Ground, start_collector: StartCollector
 ) -> None:

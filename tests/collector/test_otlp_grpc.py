@@ -69,6 +69,7 @@ def test_a_malformed_export_is_invalid_and_not_retryable(
     assert ground.commits() == []
 
 
+@pytest.mark.long
 @pytest.mark.one_meta(False)
 def test_sizes_count_decompressed_bytes(ground: Ground, start_collector: StartCollector) -> None:
     token = ground.new_token()
@@ -164,6 +165,7 @@ def test_a_full_buffer_turns_exports_away_until_there_is_room(
     assert ground.committed_ids() == ["first", "held", "room left"]
 
 
+@pytest.mark.long
 @pytest.mark.one_meta(False)
 def test_no_answer_from_meta_means_unavailable_and_nothing_is_acknowledged(
     ground: Ground, start_collector: StartCollector

@@ -52,6 +52,7 @@ def test_protobuf_and_json_are_taken_plain_and_compressed(
     assert ground.committed_ids() == ["a", "b", "c", "d", "e"]
 
 
+@pytest.mark.long
 @pytest.mark.one_meta(False)
 def test_refusals_carry_a_status_in_the_form_of_the_request(
     ground: Ground, start_collector: StartCollector
@@ -147,6 +148,7 @@ def test_slow_clients_hold_up_nobody(ground: Ground, start_collector: StartColle
     assert not [line for line in collector.lines if "rror" in line]
 
 
+@pytest.mark.long
 @pytest.mark.one_meta(False)
 def test_host_names_are_checked_if_the_setting_has_any(
     ground: Ground, start_collector: StartCollector

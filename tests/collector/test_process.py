@@ -55,6 +55,7 @@ def test_a_store_that_cannot_be_used_ends_the_process_with_one_line(
     assert "/proc/nowhere" in line
 
 
+@pytest.mark.long
 def test_an_unreachable_bucket_ends_the_process_with_one_line(
     start_collector: StartCollector,
 ) -> None:
@@ -72,6 +73,7 @@ def test_an_unreachable_bucket_ends_the_process_with_one_line(
     assert "127.0.0.1:9" in line
 
 
+@pytest.mark.long
 def test_without_meta_it_waits_and_refuses(ground: Ground, start_collector: StartCollector) -> None:
     token = ground.new_token()
     with socket.socket() as nobody:

@@ -6,6 +6,7 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
+import pytest
 
 from segplane.stack.preflight import claim_ports
 from tests.support.collector.exports import log_export
@@ -28,6 +29,7 @@ def settings() -> dict[str, str]:
     }
 
 
+@pytest.mark.long
 def test_processes_share_the_ports_and_have_a_stream_each(
     ground: Ground, start_collector: StartCollector
 ) -> None:
@@ -50,6 +52,7 @@ def test_processes_share_the_ports_and_have_a_stream_each(
     assert len({stream for stream, _, _ in ground.commits()}) == 2
 
 
+@pytest.mark.long
 def test_a_process_that_dies_is_started_again(
     ground: Ground, start_collector: StartCollector
 ) -> None:

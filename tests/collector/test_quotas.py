@@ -70,6 +70,7 @@ def test_a_dataset_that_had_its_records_takes_no_more(
     assert len(ground.committed_ids()) == 30
 
 
+@pytest.mark.long
 def test_a_creator_that_had_its_records_has_no_more_in_any_dataset(
     ground: Ground, start_collector: StartCollector
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_sender_that_repeats_its_events_reaches_the_limit(
     assert 'segplane_collector_records_total{signal="logs"} 3.0' in page
 
 
+@pytest.mark.long
 def test_what_another_collector_took_counts_within_five_seconds(
     ground: Ground, start_collector: StartCollector
 ) -> None:

@@ -77,6 +77,7 @@ def test_an_export_of_which_nothing_conforms_is_answered_and_not_stored(
     assert ground.committed_ids() == ["0: one", "0: probe", "1: two"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "restarts",
     [False, pytest.param(True, marks=pytest.mark.one_meta(False))],

@@ -66,6 +66,7 @@ def require_exports(collector: CollectorProcess, token: GroundToken, name: str) 
         assert reply.status == health_pb2.HealthCheckResponse.SERVING
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", GRPC)
 def test_strangers_on_the_grpc_port_keep_no_export_out(
     ground: Ground, start_collector: StartCollector, attack: Attack
@@ -81,6 +82,7 @@ def test_strangers_on_the_grpc_port_keep_no_export_out(
         assert resident_mb(collector.process.pid) < before_mb + MEMORY_MB_MAX
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sent", HTTP)
 def test_strangers_on_the_http_port_keep_no_export_out(
     ground: Ground, start_collector: StartCollector, sent: bytes
@@ -94,6 +96,7 @@ def test_strangers_on_the_http_port_keep_no_export_out(
         wait_until(lambda: closed(held) >= CONNECTIONS - FILES_MAX // 2, "closed ones", seconds=30)
 
 
+@pytest.mark.long
 def test_connections_give_way_and_those_with_an_export_stay(
     ground: Ground, start_collector: StartCollector
 ) -> None:

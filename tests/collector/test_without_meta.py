@@ -78,6 +78,7 @@ def test_exports_wait_in_the_buffer_until_a_meta_answers(
     assert sorted(ground.committed_ids()) == sorted(stored)
 
 
+@pytest.mark.long
 def test_an_export_of_a_token_that_was_revoked_meanwhile_is_not_stored(
     ground: Ground, collector: CollectorProcess
 ) -> None:
@@ -99,6 +100,7 @@ def test_an_export_of_a_token_that_was_revoked_meanwhile_is_not_stored(
     assert ground.committed_ids() == ["before"]
 
 
+@pytest.mark.long
 def test_no_event_is_rejected_by_a_window_of_some_time_ago(
     ground: Ground, collector: CollectorProcess
 ) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -46,6 +47,7 @@ def test_protobuf_floor_is_what_the_stubs_demand() -> None:
     assert demanded == {floors()["protobuf"]}
 
 
+@pytest.mark.long
 def test_what_readers_import_is_what_the_read_extra_brings() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
@@ -65,6 +67,7 @@ def test_what_readers_import_is_what_the_read_extra_brings() -> None:
     assert lacking == set()
 
 
+@pytest.mark.long
 def test_meta_opens_each_kind_of_store_with_what_the_server_extra_brings() -> None:
     """A process opens them as meta does, without the packages that only other extras bring."""
     projects = [ROOT / "pyproject.toml", ROOT / "distributions" / "server" / "pyproject.toml"]

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from segplane.cli.connection import REFUSALS
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +36,7 @@ def test_public_class_names_are_unique_in_the_tree() -> None:
     assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}
 
 
+@pytest.mark.long
 def test_refusals_of_commands_name_classes_that_exist() -> None:
     known = {name for name, _ in _public_classes()}
 

@@ -53,6 +53,7 @@ def test_a_process_says_its_version(module: str) -> None:
     assert done.stdout.split()[-1] == version
 
 
+@pytest.mark.long
 def test_a_child_of_meta_has_a_number() -> None:
     done = _run("meta", "--child", "first")
 

@@ -92,12 +92,14 @@ def test_readers_get_no_more_of_meta_than_its_client(wheels: Wheels) -> None:
     assert not {name for name in modules if name.startswith(("meta.store", "meta.services"))}
 
 
+@pytest.mark.long
 def test_every_module_of_readers_imports_without_the_server(wheels: Wheels, tmp_path: Path) -> None:
     unpack(wheels.segplane, tmp_path)
 
     import_all(tmp_path, modules_of(wheels.segplane))
 
 
+@pytest.mark.long
 def test_every_module_imports_where_both_are_installed(wheels: Wheels, tmp_path: Path) -> None:
     unpack(wheels.segplane, tmp_path)
     unpack(wheels.segplane_server, tmp_path)

@@ -56,6 +56,7 @@ def test_all_rpcs_refuse_malformed_requests_with_a_reason(
     meta_server.running.database.ping()
 
 
+@pytest.mark.long
 def test_no_call_needs_a_deadline(meta_server: MetaServer) -> None:
     """As grpcurl and clients of other makes call."""
     sent = valid_requests(meta_server.client)

@@ -30,6 +30,7 @@ def meta(address: str, database_url: str, tmp_path: Path) -> Iterator["subproces
         yield process
 
 
+@pytest.mark.long
 def test_a_meta_that_hangs_is_noticed_and_so_is_its_return(
     address: str, meta: "subprocess.Popen[bytes]"
 ) -> None:
@@ -47,6 +48,7 @@ def test_a_meta_that_hangs_is_noticed_and_so_is_its_return(
         wait_until(readiness.check, "meta is ready again", seconds=10)
 
 
+@pytest.mark.long
 def test_a_meta_that_hangs_after_its_health_answered_is_noticed_as_soon(
     address: str, meta: "subprocess.Popen[bytes]"
 ) -> None:

@@ -171,6 +171,7 @@ def test_a_damaged_segment_is_replaced_by_its_copy(stack: DamagedStack) -> None:
     stack.assert_whole()
 
 
+@pytest.mark.long
 def test_a_damaged_merge_input_is_set_aside_and_the_others_merge(stack: DamagedStack) -> None:
     copy = stack.root.parent / "copy.parquet"
     with stack.held("merge_worker"):
@@ -210,6 +211,7 @@ def test_an_orphan_is_condemned_by_the_check(stack: DamagedStack) -> None:
     stack.assert_whole()
 
 
+@pytest.mark.long
 def test_a_rewrite_of_all_segments_is_paused_resumed_and_completed(stack: DamagedStack) -> None:
     before = {one.id for one in find(stack.client)}
     with stack.held("merge_worker"):

@@ -29,6 +29,7 @@ from segments.store.open import open_store
 from segplane.stack.config import environment_of
 from segplane.stack.dev import Stack
 from segplane.stack.preflight import claim_ports
+from tests.support.examples import examples
 from tests.support.pipeline.reading import find_all, paths, read_records
 from tests.support.pipeline.sending import (
     GrpcSender,
@@ -43,7 +44,7 @@ from tests.support.waiting import wait_until
 
 DATASETS = ("shop", "billing", "mail")
 SIGNALS: tuple[Signal, ...] = ("logs", "metrics", "traces")
-RECORDS = 50_000
+RECORDS = examples(80_000)
 SEND_SECS_MAX = 180.0
 # Midday, so that no record crosses into another UTC day.
 MIDDAY_NANOS = 1_780_056_000 * 10**9

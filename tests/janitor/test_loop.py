@@ -179,6 +179,7 @@ def test_the_process_ends_on_sigterm_after_its_step(meta_server: MetaServer) -> 
         assert process.wait(30) == 0
 
 
+@pytest.mark.long
 def test_the_process_waits_for_meta() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # Bound but not listening: nobody answers.

@@ -92,6 +92,7 @@ def test_texts_that_look_costly_are_not(text: str) -> None:
     assert time.process_time() - started < 5
 
 
+@pytest.mark.long
 def test_ten_thousand_damaged_texts_are_translated_or_refused() -> None:
     """No text makes anything but a tree or a KqlError; most are queries with a damage or two."""
     chance = random.Random(11)

@@ -119,6 +119,7 @@ def test_generated_words_are_found_as_the_definition_says(engine: Engine) -> Non
                 assert value == expected, f"{text!r} {operator} {part!r}, seed {SEED}"
 
 
+@pytest.mark.long
 def test_every_cased_character_is_found_by_itself_and_in_the_other_case(engine: Engine) -> None:
     """With a letter that an engine's Unicode lacks, by itself."""
     later = {c for c in CASED if unicodedata.name(c, "").startswith(("VITHKUQI", "GARAY"))}
@@ -163,6 +164,7 @@ def lowered_by_spark(text: str) -> str:
     return str(frame.selectExpr(pattern).collect()[0][0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "lowered",
     [lowered_by_duckdb, pytest.param(lowered_by_spark, marks=pytest.mark.spark)],
@@ -183,6 +185,7 @@ def test_engines_fold_all_of_unicode_as_constants_are_folded(
     assert all(found[sign.decode()] == letter.decode() for sign, letter in FOLDED)
 
 
+@pytest.mark.long
 def test_no_character_is_folded_to_several_and_all_variants_are_known() -> None:
     folds: dict[str, set[str]] = {}
     for character in CHARACTERS:

@@ -80,6 +80,7 @@ def test_an_ill_typed_query_is_refused_before_any_engine(
     assert refusal.value.hint
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @settings(
     max_examples=6, deadline=None, suppress_health_check=_HEALTH, phases=_PHASES, derandomize=True
@@ -104,6 +105,7 @@ def test_many_generated_expressions_agree(
 ordered = st.sampled_from(ORDERED).flatmap(expressions)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @settings(
     max_examples=10, deadline=None, suppress_health_check=_HEALTH, phases=_PHASES, derandomize=True

@@ -19,6 +19,7 @@ def engine() -> Spark:
     return Spark(shared_session())
 
 
+@pytest.mark.long
 def test_expressions_have_their_values(engine: Spark) -> None:
     for start in range(0, len(SCALARS), _TOGETHER):
         cases = SCALARS[start : start + _TOGETHER]

@@ -145,6 +145,7 @@ def random_query(chance: random.Random) -> str:
     return " | ".join(["a", *(step() for _ in range(chance.randint(1, 5)))])
 
 
+@pytest.mark.long
 def test_leaving_out_what_is_outside_the_bounds_changes_no_answer(
     rows: duckdb.DuckDBPyConnection,
 ) -> None:

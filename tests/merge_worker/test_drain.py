@@ -77,6 +77,7 @@ def scene(
     return MergeDrainScene(meta_server, case, tmp_path / "work", rows, request.param)
 
 
+@pytest.mark.long
 def test_a_merge_that_outlasts_the_drain_is_given_back_at_once(scene: MergeDrainScene) -> None:
     case = scene.case
     path = Path("/", scene.meta.settings.location.path, case.key(case.find()[7]))

@@ -98,6 +98,7 @@ def test_a_method_without_a_row_is_denied_to_all_but_admins() -> None:
     assert allowed == [Role.ADMIN]
 
 
+@pytest.mark.long
 def test_unknown_expired_and_revoked_tokens_are_refused_alike(
     meta_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,7 @@ def test_a_job_that_fails_rests_longer_until_it_succeeds() -> None:
     assert pauses.seconds == [1.0, 2.0, 4.0, 6.0, 1.0, 2.0]
 
 
+@pytest.mark.long
 def test_an_expiry_rule_that_fails_keeps_no_other_from_running(
     meta_server: MetaServer, meta_settings: Settings, database_url: str
 ) -> None:

@@ -123,6 +123,7 @@ def web(meta_settings: config.Settings, database_url: str) -> Iterator[Installat
         yield Installation(world, row[0], row[1])
 
 
+@pytest.mark.long
 def test_a_retention_as_long_as_the_grace_is_never_held(web: Installation) -> None:
     web.retain(35 * MINUTE)
 
@@ -133,6 +134,7 @@ def test_a_retention_as_long_as_the_grace_is_never_held(web: Installation) -> No
     assert web.stored() == (8 * 15, 8 * 15)
 
 
+@pytest.mark.long
 def test_a_janitor_that_was_away_for_a_retention_is_not_held(web: Installation) -> None:
     web.retain(6 * HOUR)
     web.live(8 * HOUR, a_step=10)
@@ -156,6 +158,7 @@ def test_a_janitor_that_never_ran_is_not_held_by_a_retention_set_before_the_data
     assert web.brakes() == 0
 
 
+@pytest.mark.long
 def test_a_shortened_retention_is_held_until_released_and_then_never_again(
     web: Installation,
 ) -> None:
@@ -232,6 +235,7 @@ def test_steps_that_each_delete_less_than_half_are_held_together(web: Installati
     assert any(web.live(HOUR))
 
 
+@pytest.mark.long
 def test_a_shorter_retention_that_was_not_held_is_the_baseline_after_a_day(
     web: Installation,
 ) -> None:

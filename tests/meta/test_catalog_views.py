@@ -148,6 +148,7 @@ def test_lists_filter_by_schema_and_bind_their_cursors_to_it(meta_client: MetaCl
     assert len(meta_client.catalog.ListSchemas(pb.ListSchemasRequest()).items) == 2
 
 
+@pytest.mark.long
 def test_a_page_of_long_texts_ends_before_it_is_too_large_to_send(
     meta_client: MetaClient,
 ) -> None:

@@ -110,6 +110,7 @@ def test_a_feed_that_paused_longer_than_the_grace_ends_and_skips_nothing(
     asyncio.run(work())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "end", ["closed", pytest.param("database gone", marks=pytest.mark.database_owner)]
 )

@@ -198,6 +198,7 @@ def test_a_subject_that_uses_the_cpu_gets_few_calls_in_between_those_of_another(
     assert 0 < served < 5 * calls
 
 
+@pytest.mark.long
 def test_damaged_requests_of_megabytes_are_paced_by_their_cpu_time(
     meta_settings: Settings,
 ) -> None:

@@ -235,6 +235,7 @@ def test_a_pin_holds_until_its_lease_ends(rows: Rows) -> None:
     assert plan.planned == []
 
 
+@pytest.mark.long
 def test_a_lock_that_ends_holds_what_falls_due_until_a_day_after_it(rows: Rows) -> None:
     web = rows.dataset("web", created=5 * HOUR)
     for hour in (0, 3, 27, 30):

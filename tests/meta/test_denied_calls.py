@@ -62,6 +62,7 @@ def test_denied_calls_are_listed_by_minute_host_and_reason(meta_settings: Settin
     assert last.minute.endswith(":00+00:00")
 
 
+@pytest.mark.long
 def test_denials_are_saved_within_seconds_and_when_the_server_stops(
     meta_settings: Settings,
 ) -> None:

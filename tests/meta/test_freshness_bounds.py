@@ -82,6 +82,7 @@ def test_a_stream_is_looked_at_up_to_the_bound_and_one_dataset_further(scene: Tw
     assert (app.babies, app.offset, app.is_at_least) == (1, LOOK_UPS_MAX, False)
 
 
+@pytest.mark.long
 def test_each_stamp_counts_towards_the_bound(scene: TwoDatasets) -> None:
     commit(scene, LOOK_UPS_MAX // 2, scene.web, scene.app)
 
@@ -101,6 +102,7 @@ def test_each_stamp_counts_towards_the_bound(scene: TwoDatasets) -> None:
     }
 
 
+@pytest.mark.long
 def test_entries_of_babies_without_stamps_are_looked_at_up_to_the_bound(
     scene: TwoDatasets,
 ) -> None:

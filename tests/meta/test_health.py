@@ -71,6 +71,7 @@ def seconds_until(watched: WatchedHealth, status: int) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.long
 def test_health_follows_postgres_down_and_up_again(watched: WatchedHealth) -> None:
     seconds_until(watched, SERVING)
 
@@ -81,6 +82,7 @@ def test_health_follows_postgres_down_and_up_again(watched: WatchedHealth) -> No
     assert seconds_until(watched, SERVING) < NOTICE_SECS
 
 
+@pytest.mark.long
 def test_health_notices_a_postgres_that_hangs(watched: WatchedHealth) -> None:
     seconds_until(watched, SERVING)
     assert watched.postgres.pid is not None

@@ -52,6 +52,7 @@ def database(meta_server: MetaServer) -> Database:
     return database
 
 
+@pytest.mark.long
 def test_pages_over_all_datasets_are_those_of_each_dataset(
     database: Database, writer: Writer
 ) -> None:

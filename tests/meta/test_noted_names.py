@@ -213,6 +213,7 @@ def test_a_meta_without_a_witness_writes_no_names(meta_settings: Settings, keeps
     database.close()
 
 
+@pytest.mark.long
 def test_existing_datasets_are_written_at_a_bounded_rate_and_changes_first(
     names: NamesDriver,
 ) -> None:

@@ -143,6 +143,7 @@ def test_the_newest_120_checkpoints_are_sent(
     assert [c.stream_offset for c in checkpoints] == list(range(11, 131))
 
 
+@pytest.mark.long
 def test_a_reply_that_cannot_fit_asks_for_shards(
     meta_server: MetaServer, nursery: NurseryDriver, dataset: str
 ) -> None:
@@ -167,6 +168,7 @@ def test_a_reply_that_cannot_fit_asks_for_shards(
     assert sum(map(len, found)) == 12_000
 
 
+@pytest.mark.long
 def test_a_reply_that_cannot_fit_is_refused_before_it_is_built(
     meta_server: MetaServer, nursery: NurseryDriver
 ) -> None:

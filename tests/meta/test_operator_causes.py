@@ -230,6 +230,7 @@ def full_disk_scene(meta_settings: Settings) -> Iterator[tuple[SmallDisk, Runnin
         running.stop(1.0)
 
 
+@pytest.mark.long
 def test_a_full_disk_is_named_once_and_reads_are_served(
     full_disk_scene: tuple[SmallDisk, RunningServer],
 ) -> None:

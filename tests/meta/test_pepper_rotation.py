@@ -70,6 +70,7 @@ def _is_old(address: str) -> tuple[set[bool], set[bool]]:
     )
 
 
+@pytest.mark.long
 def test_a_rotation_server_by_server_refuses_no_call(meta_settings: Settings) -> None:
     addresses: list[str] = []
     with ExitStack() as stack:

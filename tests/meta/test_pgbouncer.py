@@ -169,6 +169,7 @@ def test_a_call_that_waits_for_a_session_fails_with_its_reason_in_time(
     assert secs < connecting.ANSWER_SECS + driver_errors.POOL_SECS
 
 
+@pytest.mark.long
 def test_a_call_that_waits_for_a_connection_of_the_pool_fails_with_its_reason_in_time(
     meta_settings: Settings,
 ) -> None:

@@ -92,6 +92,7 @@ def test_the_routing_of_tokens_that_changed_comes_with_the_next_poll_and_no_othe
     assert routing == {routed.id: dataset, revoked.id: ""}
 
 
+@pytest.mark.long
 def test_a_stream_with_more_unmerged_entries_than_fit_comes_with_its_first_babies(
     meta_server: MetaServer, catalog: CatalogDriver, collector: IngestionDriver, dataset: str
 ) -> None:

@@ -65,6 +65,7 @@ def foreign(only_read: MetaServer) -> Iterator[grpc.Channel]:
         yield channel
 
 
+@pytest.mark.long
 def test_a_client_of_the_contract_alone_polls_a_full_server(foreign: grpc.Channel) -> None:
     stub = nursery_pb2_grpc.NurseryServiceStub(foreign)
 
@@ -143,6 +144,7 @@ def test_more_than_fits_into_a_reply_is_refused_with_what_to_call_instead(
             call()
 
 
+@pytest.mark.long
 def test_pages_of_a_poll_hold_everything_once_and_each_fits(full: MetaServer, dataset: str) -> None:
     with full.running.database.write() as tx:
         fill_streams(tx, 12_000, dataset)
@@ -161,6 +163,7 @@ def test_pages_of_a_poll_hold_everything_once_and_each_fits(full: MetaServer, da
     assert len(token_ids) == CONTRACT_TOKENS
 
 
+@pytest.mark.long
 def test_only_what_changed_of_the_catalog_is_sent_again(full: MetaServer, dataset: str) -> None:
     seen = full.client.nursery.GetIngestStreamsForNursery(
         nursery_pb2.GetIngestStreamsRequest(paged=True)

@@ -41,6 +41,7 @@ def full(meta_server: MetaServer, dataset: str) -> MetaServer:
     return meta_server
 
 
+@pytest.mark.long
 def test_a_page_of_another_filter_is_refused(full: MetaServer, dataset: str) -> None:
     with full.running.database.write() as tx:
         fill_streams(tx, 12_000, dataset)
@@ -142,6 +143,7 @@ def test_more_removals_than_fit_are_forgotten(
     assert read_unmerged(meta_server.client, 0).response_seq > seen
 
 
+@pytest.mark.long
 def test_offsets_at_a_version_come_in_pages(full: MetaServer, dataset: str) -> None:
     with full.running.database.write() as tx:
         fill_streams(tx, 60_001, dataset)
@@ -160,6 +162,7 @@ def test_offsets_at_a_version_come_in_pages(full: MetaServer, dataset: str) -> N
     assert len({o.stream_id for reply in (first, last) for o in reply.offsets}) == 60_001
 
 
+@pytest.mark.long
 def test_offsets_at_the_limit_come_in_one_reply(full: MetaServer, dataset: str) -> None:
     with full.running.database.write() as tx:
         fill_streams(tx, 60_000, dataset)

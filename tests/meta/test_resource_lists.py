@@ -48,6 +48,7 @@ def views(resources: ResourceDriver) -> ResourceDriver:
     return resources
 
 
+@pytest.mark.long
 def test_every_filter_is_listed_in_every_order_page_by_page(views: ResourceDriver) -> None:
     for order, descending, limit in product(ORDERS, (False, True), (1, 2, 100)):
         check_lists(views, order, descending, limit)
@@ -161,6 +162,7 @@ def test_a_cursor_is_of_one_list(views: ResourceDriver) -> None:
             call(pb.ListResourcesRequest(kind=kind, after=cursor))
 
 
+@pytest.mark.long
 def test_a_page_ends_before_it_is_larger_than_a_reply(resources: ResourceDriver) -> None:
     context = '{"long": "' + "x" * 65_000 + '"}'
     labels = {f"label-{n:02}" + "k" * 55: "v" * 256 for n in range(64)}

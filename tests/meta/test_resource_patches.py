@@ -118,6 +118,7 @@ PATCHES = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.long
 @hypothesis_settings(max_examples=examples(60))
 @given(patches=st.lists(PATCHES, max_size=6))
 def test_patches_act_like_those_of_a_dictionary(

@@ -125,6 +125,7 @@ def test_a_frozen_schema_takes_revisions_only(meta_client: MetaClient, schema: s
     assert (stored.number, stored.frozen) == (2, True)
 
 
+@pytest.mark.long
 def test_a_schema_is_followed_by_a_bounded_number_of_datasets(
     meta_client: MetaClient, catalog: CatalogDriver, schema: str
 ) -> None:

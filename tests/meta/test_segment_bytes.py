@@ -115,6 +115,7 @@ INSERT = text("""
 """)
 
 
+@pytest.mark.long
 @settings(
     max_examples=examples(60),
     deadline=None,

@@ -166,6 +166,7 @@ def test_an_older_version_shows_what_it_showed(
         writer.find("web", as_of_version=-1)
 
 
+@pytest.mark.long
 def test_min_version_is_there_at_once_or_refused_after_a_while(
     writer: Writer, dataset: str
 ) -> None:
@@ -200,6 +201,7 @@ def test_a_negative_limit_is_refused(writer: Writer, dataset: str, limit: int) -
         writer.find("web", limit=limit)
 
 
+@pytest.mark.long
 def test_a_page_ends_before_it_is_too_large_to_send(writer: Writer, dataset: str) -> None:
     folder = "/".join(["x" * 250] * 2)
     for _ in range(8):

@@ -115,6 +115,7 @@ def test_strangers_keep_nobody_from_a_server_without_authentication(
         assert memory_mb() < before_mb + MEMORY_MB_MAX
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", [strangers.CHECKS, replace(strangers.WATCHES, calls=300)])
 def test_probes_are_answered_while_strangers_hold_the_port_of_health_checks(
     guard: GuardedServer, health_address: str, attack: Attack

@@ -62,6 +62,7 @@ def wait_until_served(address: str, name: str) -> None:
     wait_until(is_served, "meta to answer", seconds=DEADLINE_SECS)
 
 
+@pytest.mark.long
 def test_a_killed_process_is_replaced_and_all_end_with_the_parent(
     parent: "subprocess.Popen[str]", environment: dict[str, str]
 ) -> None:
@@ -81,6 +82,7 @@ def test_a_killed_process_is_replaced_and_all_end_with_the_parent(
     assert parent.wait(DEADLINE_SECS) == 0
 
 
+@pytest.mark.long
 def test_children_end_when_their_parent_is_killed(
     parent: "subprocess.Popen[str]", environment: dict[str, str]
 ) -> None:
@@ -92,6 +94,7 @@ def test_children_end_when_their_parent_is_killed(
     wait_until(lambda: not any(map(is_alive, children)), "the children to end")
 
 
+@pytest.mark.long
 def test_a_port_in_use_is_refused_in_one_line(environment: dict[str, str], port: int) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", port))

@@ -132,6 +132,7 @@ def test_times_of_snapshots_are_those_of_commits_and_never_decrease(
     assert abs(times[0] - first) <= 1
 
 
+@pytest.mark.long
 def test_the_latest_hundred_snapshots_are_listed(
     table: TableDriver, meta_server: MetaServer
 ) -> None:

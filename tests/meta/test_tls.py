@@ -98,6 +98,7 @@ def test_a_client_without_the_authority_is_not_connected(
         client.catalog.GetDataset(GET, timeout=5)
 
 
+@pytest.mark.long
 def test_clients_show_a_certificate_where_one_is_asked(
     meta_settings: Settings, authority: Authority, tmp_path: Path
 ) -> None:

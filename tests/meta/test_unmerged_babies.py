@@ -182,6 +182,7 @@ def add_streams(meta_server: MetaServer, dataset: str, count: int) -> None:
         tx.execute(statement, {"count": count, "dataset": dataset})
 
 
+@pytest.mark.long
 def test_one_stream_more_than_a_cursor_holds_is_refused(
     meta_server: MetaServer, meta_client: MetaClient, dataset: str
 ) -> None:

@@ -156,6 +156,7 @@ def running_scene(objects: Path) -> Iterator[Scene]:
         yield Scene(first, copy, metas)
 
 
+@pytest.mark.long
 def test_metas_serve_within_30_s_of_the_promotion_after_the_host_vanished(tmp_path: Path) -> None:
     with running_scene(tmp_path) as scene:
         secs = scene.fail_over()

@@ -203,6 +203,7 @@ class TestWithToken:
 
         assert isinstance(error, Unauthenticated)
 
+    @pytest.mark.long
     def test_a_revoked_token_ends_its_streams(self, meta_server: MetaServer) -> None:
         with MetaClient(meta_server.address, auth_token="secret") as admin:
             CatalogDriver(admin).dataset("web")

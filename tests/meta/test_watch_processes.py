@@ -93,6 +93,7 @@ class Reader:
         self._channel.close()
 
 
+@pytest.mark.long
 def test_watchers_of_all_processes_see_every_commit_and_survive_a_killed_one(
     parent: "subprocess.Popen[bytes]", address: str
 ) -> None:

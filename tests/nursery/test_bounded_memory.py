@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 def test_an_export_of_millions_of_empty_records_is_written_in_bounded_memory(
     tmp_path: Path,
 ) -> None:

@@ -83,6 +83,7 @@ def scene(
     return Scene(meta_server, collector, path, body, request.param)
 
 
+@pytest.mark.long
 def test_a_job_that_outlasts_the_drain_is_cancelled_and_leaves_orphans_alone(scene: Scene) -> None:
     with scene.busy_nursery(drain_secs=0.5) as process:
         asked = time.monotonic()

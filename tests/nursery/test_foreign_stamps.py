@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+import pytest
 from sqlalchemy import text
 
 from meta.store.streams.merged_offsets import PASSING_MAX
@@ -51,6 +52,7 @@ def test_slices_of_a_foreign_stamp_go_to_quarantine_and_the_others_are_merged(
     assert collector.client.operations.GetUsage(request).usage[0].records == 0
 
 
+@pytest.mark.long
 def test_entries_pass_a_foreign_stamp_some_at_a_time(
     meta_server: MetaServer, collector: CollectorDriver
 ) -> None:

@@ -277,6 +277,7 @@ MANY = [str(UUID(int=i)) for i in range(10, 15)]
 CORES = replace(WIDE, tasks_max=8)
 
 
+@pytest.mark.long
 def test_a_dataset_that_got_nothing_in_many_streams_moves_in_several_registrations() -> None:
     idle = [
         stream(baby(0, SPANS), merged={LOGS: -1, SPANS: 0}, name=f"s{number:05}")

@@ -40,6 +40,7 @@ def start() -> Iterator[Start]:
         process.close()
 
 
+@pytest.mark.long
 def test_without_java_it_waits_for_a_meta_that_is_away_and_ends_cleanly(start: Start) -> None:
     process = start({**META_IS_AWAY, "JAVA_HOME": "/nonexistent"})
     process.wait_for("nursery_started")
@@ -49,6 +50,7 @@ def test_without_java_it_waits_for_a_meta_that_is_away_and_ends_cleanly(start: S
     process.wait_for("nursery_stopped")
 
 
+@pytest.mark.long
 def test_a_jvm_that_is_killed_while_it_starts_asks_for_another_start(start: Start) -> None:
     process = start(ON_SPARK)
 

@@ -139,6 +139,7 @@ def test_of_a_corrupt_baby_only_the_damaged_slice_is_put_aside(
     assert json.loads(store.get(f"{key}.json"))["cause"] == "corrupt_slice"
 
 
+@pytest.mark.long
 def test_a_payload_of_very_many_records_is_written_piece_by_piece_or_put_aside_whole(
     store: ObjectStore, folder: Path
 ) -> None:

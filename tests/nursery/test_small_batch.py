@@ -76,6 +76,7 @@ def test_each_of_many_small_datasets_gets_exactly_its_own_records(
     assert [len(one.segments) for one in result.datasets] == [1] * DATASETS
 
 
+@pytest.mark.long
 def test_small_datasets_have_the_same_rows_together_and_alone(
     store: ObjectStore, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +100,7 @@ def test_small_datasets_have_the_same_rows_together_and_alone(
         assert replace(mine.facts, **of_the_file) == replace(its.facts, **of_the_file)
 
 
+@pytest.mark.long
 def test_datasets_that_are_too_much_text_together_are_written_alone(
     store: ObjectStore, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +112,7 @@ def test_datasets_that_are_too_much_text_together_are_written_alone(
     assert found(store, result) == expected
 
 
+@pytest.mark.long
 def test_a_dataset_of_several_days_has_a_file_for_each_and_its_neighbours_one(
     store: ObjectStore, folder: Path
 ) -> None:

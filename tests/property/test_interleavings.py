@@ -167,6 +167,7 @@ def test_nothing_is_committed_beyond_a_stop(
         assert [offset for offset, _ in _babies(scene, stream_id)] == list(range(committed + 1))  # type: ignore[operator]
 
 
+@pytest.mark.long
 def test_a_removed_entry_comes_back_with_a_commit_that_is_stamped_with_it(
     interleaver: Interleaver, scene: InProcessScene
 ) -> None:

@@ -63,6 +63,7 @@ def catalog(scene: InProcessScene) -> Catalog:
     return Catalog(scene)
 
 
+@pytest.mark.long
 def test_a_segment_by_the_former_name_is_registered_before_the_new_one_or_never(
     interleaver: Interleaver, scene: InProcessScene, catalog: Catalog
 ) -> None:
@@ -95,6 +96,7 @@ def test_a_segment_by_the_former_name_is_registered_before_the_new_one_or_never(
         assert isinstance(one.second, MetaError) or one.second < renamed_at  # type: ignore[operator]
 
 
+@pytest.mark.long
 def test_a_dataset_that_is_bound_meanwhile_has_the_newest_name(
     interleaver: Interleaver, scene: InProcessScene, catalog: Catalog
 ) -> None:
@@ -115,6 +117,7 @@ def test_a_dataset_that_is_bound_meanwhile_has_the_newest_name(
         assert [name for name, _, _ in catalog.columns(dataset_id)] == [expected]
 
 
+@pytest.mark.long
 def test_of_two_names_a_column_gets_one(
     interleaver: Interleaver, scene: InProcessScene, catalog: Catalog
 ) -> None:

@@ -68,6 +68,7 @@ def test_a_dataset_that_is_deleted_has_neither_token_nor_entry(
         assert bool(references) != is_deleted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("call", ["plan", "fail"])
 def test_a_deleted_dataset_keeps_no_open_task(
     interleaver: Interleaver, operator: Operator, call: str

@@ -99,6 +99,7 @@ def test_a_dataset_is_locked_or_deleted_before(
         assert one.first == later
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loop", ["retention", "purge"])
 def test_a_loop_takes_nothing_of_a_dataset_after_its_lock_was_answered(
     interleaver: Interleaver, operator: Operator, loop: str

@@ -44,6 +44,7 @@ def draw(url: str, count: int) -> list[int]:
         database.close()
 
 
+@pytest.mark.long
 def test_a_server_in_recovery_is_refused_and_one_that_is_promoted_draws_no_version_twice(
     pair: Pair,
 ) -> None:

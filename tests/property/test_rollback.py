@@ -286,6 +286,7 @@ def test_an_operator_holds_deletion_by_hand(
         assert meta.writer.due() == []
 
 
+@pytest.mark.long
 def test_a_process_without_a_witness_refuses_what_it_has_seen_before(
     folder: Path, objects: Path, meta_settings: Settings, database_url: str
 ) -> None:

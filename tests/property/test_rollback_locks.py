@@ -110,6 +110,7 @@ def test_a_lock_on_a_dataset_that_the_backup_lacks_holds_all_deletion(
         assert not meta.state().deletion_held
 
 
+@pytest.mark.long
 def test_nothing_is_locked_while_the_bucket_does_not_answer(
     objects: Path, meta_settings: Settings, database_url: str
 ) -> None:

@@ -49,6 +49,7 @@ def test_a_server_that_cannot_read_the_witness_answers_reads_and_draws_nothing(
         assert not meta.state().deletion_held
 
 
+@pytest.mark.long
 def test_a_running_server_goes_on_without_the_bucket_up_to_its_ceiling(
     objects: Path, meta_settings: Settings, database_url: str
 ) -> None:

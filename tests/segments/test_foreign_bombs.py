@@ -84,6 +84,7 @@ def test_a_text_that_is_named_by_every_row_is_written_out_piece_by_piece(
     assert growth < GROWTH_BYTES_MAX
 
 
+@pytest.mark.long
 def test_a_page_that_is_packed_to_nothing_is_refused_by_its_footer(tmp_path: Path) -> None:
     texts = pa.array(["x" * 400_000] * ROWS)
     how: dict[str, Any] = {"use_dictionary": False, "compression": "zstd"}

@@ -143,6 +143,7 @@ def on_days(text: str, days: int) -> bytes:
     return data.SerializeToString()
 
 
+@pytest.mark.long
 def test_a_rebuild_of_segments_that_are_divided_by_day_has_no_violations(
     meta_settings: Settings, empty_database_url: str, tmp_path: Path
 ) -> None:

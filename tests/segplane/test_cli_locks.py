@@ -32,6 +32,7 @@ def make(run: RunCommand, noun: str) -> str:
     return "web"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "noun", ["datasets", "groups", "schemas", "views", "projections", "tokens"]
 )

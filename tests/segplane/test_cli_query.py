@@ -146,6 +146,7 @@ def test_queries_at_a_prompt_are_answered_one_by_one(
     assert "        ^" in answer.stderr
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_a_query_at_once(
     segments: SegmentWriter, meta_server: MetaServer
 ) -> None:

@@ -216,6 +216,7 @@ def test_the_help_of_test_send_names_the_address_that_it_takes(run: RunCommand) 
     assert "OtlpTarget" not in shown
 
 
+@pytest.mark.long
 def test_an_unreachable_meta_has_its_own_exit_code(run: RunCommand) -> None:
     for command in (
         ("sql", "-c", "SELECT 1"),

@@ -61,6 +61,7 @@ def case(
     return VacuumCase(meta_client, meta_server, dataset, tools.store)
 
 
+@pytest.mark.long
 def test_a_vacuum_below_the_grace_deletes_as_many_bytes_as_it_prints(
     run: RunCommand, case: VacuumCase, tools: Tools
 ) -> None:

@@ -84,6 +84,7 @@ def set_aside(path: Path) -> None:
         away.rename(path)
 
 
+@pytest.mark.long
 def test_damage_is_found_shown_and_healed(stack: Stack) -> None:
     with stack.connect() as client:
         for damage in (flip, set_aside):

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 from click.testing import CliRunner, Result
 
 from segplane.__main__ import app
@@ -53,6 +54,7 @@ def test_records_are_followed_from_the_sender_to_the_reader(prepared: StackSetti
     assert steps(merged) == [*steps(unmerged), "600 records merged"]
 
 
+@pytest.mark.long
 def test_test_send_finds_the_token_and_the_ports_of_a_stack_of_this_machine(
     prepared: StackSettings,
 ) -> None:

@@ -51,6 +51,7 @@ def test_records_token_and_stream_outlast_restarts(settings: StackSettings) -> N
         _send_log(stack)
 
 
+@pytest.mark.long
 def test_a_meta_with_an_auth_token_is_used_by_all(prepared: StackSettings) -> None:
     guarded = replace(prepared, inherited={**prepared.inherited, "META_AUTH_TOKEN": "secret"})
 
@@ -87,6 +88,7 @@ def test_a_killed_meta_comes_back_and_takes_records(prepared: StackSettings) -> 
     assert "meta died (signal SIGKILL), starting it again in 1 s" in events
 
 
+@pytest.mark.long
 def test_a_killed_postgres_comes_back_under_the_same_url(prepared: StackSettings) -> None:
     with _stack(prepared, parts=()) as stack:
         pid = int((stack.settings.data_dir / "postgres/cluster/postmaster.pid").open().readline())
@@ -163,6 +165,7 @@ def test_a_start_names_the_refused_settings_of_all_its_processes(settings: Stack
     assert not settings.data_dir.exists() or not any(settings.data_dir.iterdir())
 
 
+@pytest.mark.long
 def test_an_unreachable_database_is_reported_in_one_line(settings: StackSettings) -> None:
     url = "postgresql://nobody@127.0.0.1:1/none"
 
@@ -182,6 +185,7 @@ def test_serve_stops_on_ctrl_c_and_leaves_no_process(prepared: StackSettings) ->
         assert not any(map(is_alive, pids))
 
 
+@pytest.mark.long
 def test_a_killed_serve_leaves_no_process(prepared: StackSettings) -> None:
     with _serving(prepared) as (process, pids):
         process.kill()
@@ -190,6 +194,7 @@ def test_a_killed_serve_leaves_no_process(prepared: StackSettings) -> None:
         wait_until(lambda: not any(map(is_alive, pids)), "all processes to end")
 
 
+@pytest.mark.long
 def test_migrate_says_the_revision(settings: StackSettings) -> None:
     done = _segplane("migrate", "--data-dir", str(settings.data_dir))
 

@@ -43,6 +43,7 @@ def read_until(process: "subprocess.Popen[str]", text: str) -> None:
     assert any(text in line for line in process.stdout), f"it ended without saying {text!r}"
 
 
+@pytest.mark.long
 def test_a_start_waits_for_the_ports_of_a_killed_predecessor(prepared: StackSettings) -> None:
     port = preflight.claim_ports({"--meta-port": 0})["--meta-port"]
     prepared = replace(prepared, meta_port=port)
@@ -80,6 +81,7 @@ def test_a_lock_tells_a_killed_run_from_one_that_ended(settings: StackSettings) 
     assert fourth.take()
 
 
+@pytest.mark.long
 def test_a_start_waits_for_a_postgres_in_recovery(prepared: StackSettings) -> None:
     """As long as it is told to: here until somebody promotes it."""
     environment = {**prepared.inherited, "META_DATABASE_WAIT_SECS": "300"}

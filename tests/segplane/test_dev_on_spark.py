@@ -99,6 +99,7 @@ def running_dev(settings: StackSettings, event_logs: Path, **changes: str) -> It
         dev.process.wait(60)
 
 
+@pytest.mark.long
 def test_dev_runs_every_task_of_its_catalog_as_a_job_of_one_spark_application(
     prepared: StackSettings, event_logs: Path
 ) -> None:
@@ -208,6 +209,7 @@ def assert_every_task_has_a_job(
         assert len(versions) <= sum(dataset_id in description for description in nursery)
 
 
+@pytest.mark.long
 def test_without_java_dev_and_demo_end_in_one_line_before_they_make_anything(
     settings: StackSettings, tmp_path: Path
 ) -> None:
@@ -229,6 +231,7 @@ def test_without_java_dev_and_demo_end_in_one_line_before_they_make_anything(
         assert not settings.data_dir.exists() or not any(settings.data_dir.iterdir())
 
 
+@pytest.mark.long
 def test_without_java_dev_runs_its_tasks_in_processes_if_it_is_told_to(
     prepared: StackSettings,
 ) -> None:

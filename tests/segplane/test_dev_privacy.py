@@ -13,6 +13,7 @@ from tests.segplane.test_dev import _send_log, _stack
 NOBODY = 65_534
 
 
+@pytest.mark.long
 def test_no_other_user_can_read_what_dev_keeps(prepared: StackSettings) -> None:
     prepared.data_dir.mkdir(exist_ok=True)
     # As a folder that release 0.2.0 made, under the umask of most systems.

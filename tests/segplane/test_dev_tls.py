@@ -23,6 +23,7 @@ def _listed(stack: Stack, environment: Mapping[str, str]) -> int:
     return CliRunner().invoke(app, ["datasets", "list"], env={**environment, **address}).exit_code
 
 
+@pytest.mark.long
 def test_a_meta_that_asks_for_certificates_is_used_by_all(
     prepared: StackSettings, tmp_path: Path
 ) -> None:

@@ -44,6 +44,7 @@ def test_sound_objects_pass(run: RunCommand, case: Case) -> None:
     assert (report["objects"], report["num_damaged"], report["damaged"]) == (2, 0, [])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.0, 0.4, 0.99])
 def test_a_flipped_byte_of_a_segment_is_found_and_healed(
     run: RunCommand, case: Case, share: float

@@ -114,6 +114,7 @@ def test_within_the_grace_idle_tails_are_adopted_and_no_baby_is_missing(
     assert not has_baby(idle, 1)
 
 
+@pytest.mark.long
 def test_beyond_the_grace_missing_babies_are_named_and_their_merge_is_registered_again(
     pair: Pair, client: MetaClient, address: str
 ) -> None:

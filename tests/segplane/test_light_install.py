@@ -33,6 +33,7 @@ main()
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -52,6 +53,7 @@ def test_a_light_install_has_the_command_line(arguments: list[str], code: int) -
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.long
 def test_no_process_starts_with_pandas_although_it_is_installed() -> None:
     source = """
 import sys

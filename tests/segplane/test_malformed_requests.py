@@ -75,6 +75,7 @@ def log_lines(folder: Path) -> dict[str, list[str]]:
     return {path.stem: path.read_text("latin-1").splitlines() for path in folder.glob("*.log")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("has_tls", [False, True], ids=["plain", "tls"])
 def test_malformed_requests_leave_no_secret_and_few_lines_in_any_log(
     prepared: StackSettings, tmp_path: Path, has_tls: bool

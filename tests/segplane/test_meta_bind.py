@@ -58,6 +58,7 @@ def test_dev_reads_meta_bind(settings: StackSettings, options: tuple[str, ...]) 
     assert done.stderr.startswith("error: META_BIND is 'nowhere', not host:port")
 
 
+@pytest.mark.long
 def test_meta_listens_where_meta_bind_says(settings: StackSettings) -> None:
     host, port = meta_endpoint({"META_BIND": "127.0.0.2:0"}, None, None)
     elsewhere = StackSettings(

@@ -61,6 +61,7 @@ def kill_starts(server: EmbeddedPostgres, count: int) -> threading.Thread:
     return thread
 
 
+@pytest.mark.long
 def test_a_server_that_is_killed_while_it_starts_is_started_again(
     made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -225,6 +225,7 @@ def identified(stack: Stack, collector: CollectorDriver) -> dict[str, tuple[str,
     return by_body
 
 
+@pytest.mark.long
 def test_replayed_records_keep_their_ids_over_retry_merge_and_rebuild(
     meta_settings: Settings, rebuilt: Rebuilt, tmp_path: Path
 ) -> None:

@@ -64,6 +64,7 @@ def test_rows_of_a_dead_nursery_are_skipped_where_a_replay_has_them(
         assert listed(stack.run) == []
 
 
+@pytest.mark.long
 def test_rows_of_a_dead_nursery_are_skipped_where_a_replay_was_merged(
     meta_settings: Settings, rebuilt: Rebuilt, tmp_path: Path
 ) -> None:

@@ -83,6 +83,7 @@ def test_streams_that_a_restored_database_does_not_know_come_back(
         assert texts(known) == sorted([*acknowledged, "not committed"])
 
 
+@pytest.mark.long
 def test_a_flush_that_was_written_to_another_stream_comes_back_once(
     meta_settings: Settings, empty_database_url: str, tmp_path: Path
 ) -> None:

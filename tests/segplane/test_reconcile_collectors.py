@@ -67,6 +67,7 @@ def test_a_stream_whose_collector_is_gone_ends_only_once_its_segments_are_back(
         assert texts(silent) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_merged", [True, False])
 def test_a_collector_that_starts_after_a_restore_takes_no_offset_of_a_baby_that_is_gone(
     meta_settings: Settings, empty_database_url: str, tmp_path: Path, is_merged: bool
@@ -101,6 +102,7 @@ def test_a_collector_that_starts_after_a_restore_takes_no_offset_of_a_baby_that_
         assert texts(after) == sorted([*expected, "after"])
 
 
+@pytest.mark.long
 def test_a_flush_that_a_started_collector_wrote_again_is_there_once(
     meta_settings: Settings, empty_database_url: str, tmp_path: Path
 ) -> None:
@@ -173,6 +175,7 @@ def test_a_collector_that_runs_through_a_restore_keeps_its_stream(
         assert_sound(tools)
 
 
+@pytest.mark.long
 def test_of_two_restores_without_a_reconciliation_the_last_stream_is_attached(
     meta_settings: Settings, empty_database_url: str, tmp_path: Path
 ) -> None:

@@ -36,6 +36,7 @@ def merge_with_older(tools: Tools, folder: Path, *, is_deleted: bool) -> None:
         jobs.delete_tombstoned(tools)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_deleted", [True, False])
 def test_segments_with_records_of_a_retired_stream_come_back(
     meta_settings: Settings, empty_database_url: str, tmp_path: Path, is_deleted: bool
@@ -73,6 +74,7 @@ def test_segments_with_records_of_a_retired_stream_come_back(
         assert_sound(tools)
 
 
+@pytest.mark.long
 def test_a_dataset_that_had_left_a_stream_does_not_enter_it_again(
     meta_settings: Settings, empty_database_url: str, tmp_path: Path
 ) -> None:

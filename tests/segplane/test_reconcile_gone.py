@@ -58,6 +58,7 @@ class Restored:
         backups.restore(folder / "dump", restored_url)
 
 
+@pytest.mark.long
 def test_deleted_segments_and_revoked_tokens_are_named_and_a_person_decides(
     meta_settings: Settings,
     empty_database_url: str,

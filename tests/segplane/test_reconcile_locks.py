@@ -27,6 +27,7 @@ def meta_settings(meta_settings: Settings) -> Settings:
     return with_lifetimes(meta_settings, tombstone_grace=0.0)
 
 
+@pytest.mark.long
 def test_nothing_is_deleted_until_the_locked_dataset_is_back_also_after_a_release(
     meta_settings: Settings,
     empty_database_url: str,

@@ -33,6 +33,7 @@ def _name(client: MetaClient, dataset_id: str) -> str:
     return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=dataset_id)).name
 
 
+@pytest.mark.long
 def test_a_reconciliation_names_the_datasets_whose_events_came_back_without_identities(
     meta_settings: Settings, empty_database_url: str, tmp_path: Path
 ) -> None:

@@ -85,6 +85,7 @@ def lost(meta_settings: Settings, empty_database_url: str, tmp_path: Path) -> Lo
     return Lost(old_group, group, moved, taken, collectors, keys)
 
 
+@pytest.mark.long
 def test_a_restore_from_before_a_rename_and_a_new_group(
     meta_settings: Settings, empty_database_url: str, lost: Lost
 ) -> None:
@@ -114,6 +115,7 @@ def test_a_restore_from_before_a_rename_and_a_new_group(
         assert_sound(tools)
 
 
+@pytest.mark.long
 def test_names_that_are_given_after_a_restore_overwrite_none(
     meta_settings: Settings, empty_database_url: str, lost: Lost
 ) -> None:

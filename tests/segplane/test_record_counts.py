@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from meta.v1 import operations_pb2 as pb
 from nursery import metrics
 from tests.support.command_line import RunCommand
@@ -9,6 +11,7 @@ from tests.support.events_once import name_of, orders
 from tests.support.nursery.drivers import CollectorDriver, nursery
 
 
+@pytest.mark.long
 def test_records_rows_and_duplicates_are_shown_apart(
     run: RunCommand, collector: CollectorDriver
 ) -> None:

@@ -48,6 +48,7 @@ def seconds_of(call: Callable[[], object]) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", Fault, ids=lambda fault: fault.value)
 def test_a_server_that_fails_costs_a_call_no_more_than_is_promised(
     metas: TwoMetas, client: MetaClient, fault: Fault, monkeypatch: pytest.MonkeyPatch

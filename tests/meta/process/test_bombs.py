@@ -24,6 +24,7 @@ def peak_bytes(pid: int) -> int:
     return int(line.split()[1]) * 1024
 
 
+@pytest.mark.long
 def test_a_bomb_is_refused_within_bounded_memory(database_url: str, tmp_path: Path) -> None:
     (tmp_path / "objects").mkdir()
     address = f"127.0.0.1:{claim_ports({'meta': 0})['meta']}"

@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.long
 def test_no_process_imports_rich_and_who_needs_it_still_can() -> None:
     source = """
 import sys
@@ -16,6 +19,7 @@ from rich.console import Console
     subprocess.run([sys.executable, "-P", "-c", source], check=True)
 
 
+@pytest.mark.long
 def test_meta_imports_no_numpy_before_a_dataset_has_deduplication() -> None:
     source = "import sys, meta.__main__; assert 'numpy' not in sys.modules"
 

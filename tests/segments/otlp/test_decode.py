@@ -92,6 +92,7 @@ def nested(depth: int, *, kvlist: bool) -> bytes:
     return length_delimited(1, length_delimited(2, length_delimited(2, body)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kvlist", [False, True], ids=["arrays", "kvlists"])
 def test_values_nest_as_deep_as_the_official_classes_allow(kvlist: bool) -> None:
     for depth in range(60):

@@ -133,6 +133,7 @@ def test_pandas_reads_exact_times_by_the_pair(path: Path, nanos: list[int]) -> N
     assert sorted((micros * 1_000 + rows["timestamp_nanos"]).tolist()) == nanos
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.parametrize("interpreter", [Path(sys.executable), OLD_SPARK], ids=["4.3", "3.5"])
 def test_spark_reads_segments_without_any_setting(

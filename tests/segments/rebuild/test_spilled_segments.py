@@ -3,6 +3,8 @@
 import tracemalloc
 from dataclasses import replace
 
+import pytest
+
 from segments.inventory.contents import SegmentFound
 from segments.rebuild.plan import plan
 from segments.rebuild.spilled_segments import SpilledSegments
@@ -39,6 +41,7 @@ def test_segments_are_read_back_as_they_were() -> None:
     assert len(segments) == 2
 
 
+@pytest.mark.long
 def test_a_plan_has_one_dataset_in_memory() -> None:
     peaks = []
     for datasets in (2, 16):

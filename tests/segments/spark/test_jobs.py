@@ -98,6 +98,7 @@ def test_an_error_fails_its_task_and_no_later_one(jobs: SparkJobs) -> None:
 
 
 # A label is that of one task: none with a cancelled one begins.
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("label", "cancel"),
     [
@@ -143,6 +144,7 @@ def test_a_signal_to_the_group_does_not_end_a_task(jobs: SparkJobs, number: sign
     assert jobs.run(kill_itself, number) > 0
 
 
+@pytest.mark.long
 def test_a_killed_daemon_fails_no_later_task(jobs: SparkJobs) -> None:
     daemon = jobs.run(parent_id, None)
 
@@ -155,6 +157,7 @@ def test_a_killed_daemon_fails_no_later_task(jobs: SparkJobs) -> None:
     assert jobs.run(parent_id, None) != daemon
 
 
+@pytest.mark.long
 def test_jvm_daemon_and_pythons_end_with_their_killed_parent(tmp_path: Path) -> None:
     began = tmp_path / "never.began"
     parent = subprocess.Popen([sys.executable, "-c", _PARENT, str(tmp_path / "never")])
@@ -200,6 +203,7 @@ def test_a_deleted_scratch_folder_asks_for_another_start(jobs: SparkJobs) -> Non
     stop_shared_session()
 
 
+@pytest.mark.long
 def test_a_jvm_without_memory_asks_for_another_start() -> None:
     # The JVM of a process cannot be replaced, so it is that of another one.
     command = [sys.executable, "-m", "tests.support.spark_without_memory"]
@@ -208,6 +212,7 @@ def test_a_jvm_without_memory_asks_for_another_start() -> None:
     assert done.stdout.splitlines()[-1] == "SparkDied, SparkDied", done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_tasks_fail_while_the_disk_of_the_scratch_folder_is_full(jobs: SparkJobs) -> None:
     scratch = Path(shared_session().sparkContext._temp_dir)
     with small_disk(scratch):

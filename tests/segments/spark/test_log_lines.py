@@ -18,6 +18,7 @@ session.stop()
 """
 
 
+@pytest.mark.long
 def test_an_error_of_spark_is_one_line_of_json() -> None:
     done = subprocess.run(
         [sys.executable, "-c", _SCRIPT], check=True, capture_output=True, text=True, timeout=120

@@ -228,6 +228,7 @@ def test_a_deleted_key_can_be_written_again(store: ObjectStore) -> None:
     assert store.get("d/1") == b"new"
 
 
+@pytest.mark.long
 def test_writes_and_deletes_beside_each_other_lose_nothing(store: ObjectStore) -> None:
     """Emptying a folder removes it, so a writer may find its folder gone."""
 

@@ -58,6 +58,7 @@ def test_a_listing_starts_after_any_key(store: ObjectStore) -> None:
         assert found == [k for k in keys if k.startswith("a/") and k > after], after
 
 
+@pytest.mark.long
 def test_a_listing_goes_on_past_a_page(
     request: pytest.FixtureRequest, store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,7 @@ def test_each_key_has_one_winner_among_twelve_writers(
     assert all(store.get(key) == b"%d" % writer for key, writer in won.items())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("provider", ["gcs", "azure"])
 @pytest.mark.parametrize("is_in_parts", [False, True], ids=["one request", "parts"])
 def test_each_key_of_other_clouds_has_one_winner_among_twelve_writers(

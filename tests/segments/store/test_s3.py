@@ -244,6 +244,7 @@ def test_no_answer_is_told_apart_by_what_the_caller_can_do(
     assert type(refused(error, s3_location)) is kind
 
 
+@pytest.mark.long
 def test_a_forked_child_makes_its_own_connections(store: ObjectStore) -> None:
     store.put_if_absent("key", b"body")
 

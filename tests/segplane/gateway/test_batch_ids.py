@@ -121,6 +121,7 @@ def shop(meta_server: MetaServer, gateway: GatewayServer) -> Iterator[Shop]:
         collector.wait_for_end()
 
 
+@pytest.mark.long
 def test_the_records_of_a_request_are_found_by_the_id_of_its_answer(shop: Shop) -> None:
     before = shop.post("before")
     shop.nursery()
@@ -152,6 +153,7 @@ def _written_next(shop: Shop) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_few_files_are_read_for_a_batch_id_before_and_after_a_merge(
     shop: Shop, tmp_path: Path
 ) -> None:
@@ -183,6 +185,7 @@ def test_few_files_are_read_for_a_batch_id_before_and_after_a_merge(
     assert shop.groups_read("0" * 31 + "1")[0] == 0
 
 
+@pytest.mark.long
 def test_objects_of_others_have_none(shop: Shop) -> None:
     shop.switch()
     now = time.time_ns() // SECOND * SECOND

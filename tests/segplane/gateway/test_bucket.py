@@ -46,6 +46,7 @@ def files(shop: Shop, meta_settings: Settings) -> dict[str, bytes]:
     return {one.key: bucket.get(one.key) for one in bucket.list(DATASETS_ROOT)}
 
 
+@pytest.mark.long
 def test_pyiceberg_reads_a_bucket_with_its_own_keys(
     shop: Shop, gateway: GatewayServer, store: FaultyProxy, files: dict[str, bytes]
 ) -> None:

@@ -53,6 +53,7 @@ def open_catalog(gateway: GatewayServer) -> Catalog:
     return load_catalog("segplane", type="rest", uri=gateway.uri, token=TOKEN, **KEYS)
 
 
+@pytest.mark.long
 def test_what_goes_wrong_over_a_bucket_is_one_sentence(
     segments: SegmentWriter,
     meta_server: MetaServer,

@@ -31,6 +31,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 OAUTH = "iceberg/v1/oauth/tokens"
 
 
+@pytest.mark.long
 def test_a_revoked_token_is_refused_within_five_seconds(
     guard: GuardedServer, gateway: GatewayServer
 ) -> None:

@@ -127,6 +127,7 @@ def tables(spark: SparkSession, meta_server: MetaServer) -> Iterator[SparkSessio
     spark.sql("DROP VIEW default.web")
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_the_sql_of_spark_gives_the_views_rows(
     gateway: GatewayServer,

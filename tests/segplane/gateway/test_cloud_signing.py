@@ -105,6 +105,7 @@ def object_urls(table: Table) -> list[str]:
     return [task.file.file_path for task in table.scan().plan_files()]
 
 
+@pytest.mark.long
 def test_a_client_without_credentials_reads_a_table_by_signed_urls(
     gateway: GatewayServer, segments: SegmentWriter, cloud: StoreLocation
 ) -> None:
@@ -116,6 +117,7 @@ def test_a_client_without_credentials_reads_a_table_by_signed_urls(
     assert Counter(rows["signal"].to_pylist()) == Counter(signal for signal, _ in segments.rows)
 
 
+@pytest.mark.long
 def test_queries_read_the_bucket(gateway: GatewayServer, segments: SegmentWriter) -> None:
     segments.write(rows=50, signals=("logs", "traces"))
     bearer = {"Authorization": f"Bearer {TOKEN}"}

@@ -198,6 +198,7 @@ def test_a_table_is_read_after_a_segment_was_hidden(
     ]
 
 
+@pytest.mark.long
 def test_a_gateway_process_drains_at_sigterm(
     segments: SegmentWriter, meta_server: MetaServer
 ) -> None:

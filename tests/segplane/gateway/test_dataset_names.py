@@ -18,6 +18,7 @@ from segplane.query.quoting import literal
 from segplane.read import open_dataset
 from segplane.read.spark.source import SegplaneSource
 from tests.support.command_line import RunCommand
+from tests.support.examples import some_or_all
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.catalog import CatalogDriver
@@ -187,9 +188,10 @@ class Doors:
         return json.loads(file.read_text())[0]["n"] if result.exit_code == 0 else result.stderr
 
 
-def test_each_name_goes_through_each_door(doors: Doors) -> None:
+@pytest.mark.parametrize("names", some_or_all(NAMES, 5))
+def test_each_name_goes_through_each_door(doors: Doors, names: tuple[str, ...]) -> None:
     wrong = {}
-    for name in NAMES:
+    for name in names:
         doors.rename(name)
         answers = doors.answers(name)
         if answers != dict.fromkeys(answers, 3):
@@ -204,9 +206,12 @@ GROUPED = tuple(
 )
 
 
-def test_each_name_in_each_group_goes_through_each_door(doors: Doors) -> None:
+@pytest.mark.parametrize("grouped", some_or_all(GROUPED, 7))
+def test_each_name_in_each_group_goes_through_each_door(
+    doors: Doors, grouped: tuple[tuple[str, str], ...]
+) -> None:
     wrong = {}
-    for group, own in GROUPED:
+    for group, own in grouped:
         doors.move(group, own)
         answers = doors.answers(own, group)
         if answers != dict.fromkeys(answers, 3):
@@ -215,10 +220,11 @@ def test_each_name_in_each_group_goes_through_each_door(doors: Doors) -> None:
     assert wrong == {}
 
 
+@pytest.mark.parametrize("names", some_or_all(RESERVED, 3))
 def test_reserved_names_of_an_earlier_release_are_kept_marked_and_renamed(
-    doors: Doors, run: RunCommand
+    doors: Doors, run: RunCommand, names: tuple[str, ...]
 ) -> None:
-    for name in RESERVED:
+    for name in names:
         doors.keep(name)
 
         answers = doors.answers(name)

@@ -90,6 +90,7 @@ def sent(shell: Shell, blocks: list[Block]) -> None:
     nursery(shell.meta.client).cycle()
 
 
+@pytest.mark.long
 def test_the_walk_through_ends_with_a_query_on_a_typed_column(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

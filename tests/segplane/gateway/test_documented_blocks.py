@@ -160,6 +160,7 @@ def test_the_client_of_kusto_answers(segments: SegmentWriter, gateway: GatewaySe
 DAFT = next(engine for engine in ENGINES if engine.kind == "daft")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "library", ["pyiceberg", "polars", pytest.param("daft", marks=pytest.mark.readers)]
 )

@@ -220,6 +220,7 @@ def test_a_released_object_is_read_once_more(
     assert counts(meta_server) == (3, [])
 
 
+@pytest.mark.long
 def test_a_plain_file_is_read_by_every_reader_and_iceberg_says_that_it_is_not(
     meta_server: MetaServer, gateway: GatewayServer, others: ForeignWriter, run_main: RunMain
 ) -> None:

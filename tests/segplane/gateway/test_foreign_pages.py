@@ -121,6 +121,7 @@ def test_the_gateways_own_origin_is_answered(gateway: GatewayServer) -> None:
     assert answer.status == 200
 
 
+@pytest.mark.long
 def test_with_a_bearer_token_any_content_type_and_origin_are_taken(
     meta_server: MetaServer, gateway: GatewayServer
 ) -> None:

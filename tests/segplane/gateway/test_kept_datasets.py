@@ -130,6 +130,7 @@ def test_a_change_of_columns_names_or_the_dataset_itself_is_seen(
     assert gateway.query("shop | count").json == [{"Count": 0}]
 
 
+@pytest.mark.long
 def test_a_dataset_that_one_caller_left_open_gives_another_no_rights(
     meta_settings: Settings, tmp_path: Path, query_pool: SharedPool
 ) -> None:

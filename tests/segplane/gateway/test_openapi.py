@@ -38,6 +38,7 @@ def test_the_document_is_what_the_table_and_the_protos_make(tmp_path: Path) -> N
     assert openapi.text_of(descriptors.read_bytes()) == DOCUMENT.read_text(), "run make gen"
 
 
+@pytest.mark.long
 def test_the_document_is_valid_and_served_without_a_token(gateway: GatewayServer) -> None:
     served = gateway.get("v1/openapi.json")
 

@@ -129,6 +129,7 @@ def test_a_dataset_that_the_caller_may_not_read_does_not_exist(
     assert asked("x" * 300, Role.READER).status == 404
 
 
+@pytest.mark.long
 def test_a_preview_of_a_thousand_segments_opens_the_newest_within_its_cpu_time(
     gateway: GatewayServer, segments: SegmentWriter, query_pool: SharedPool
 ) -> None:

@@ -50,6 +50,7 @@ class TestBucket:
     def meta_settings(self, meta_settings: Settings, store: FaultyProxy) -> Settings:
         return replace(meta_settings, location=fresh_location(store.url))
 
+    @pytest.mark.long
     def test_one_block_of_each_file_is_read(
         self,
         indexed: SegmentWriter,

@@ -119,6 +119,7 @@ def world(meta_server: MetaServer, gateway: GatewayServer, tmp_path: Path) -> Wo
 READERS: list[Callable[[World], list[Row]]] = [World.arrow, World.kql, World.iceberg, World.bare]
 
 
+@pytest.mark.long
 def test_ids_and_times_of_receipt_are_the_same_in_every_reader(world: World) -> None:
     world.send(payload("a before"))
     world.nursery()

@@ -100,6 +100,7 @@ def polling(gateways: list[GatewayServer], root: str) -> Iterator[list[Poller]]:
             thread.join(60)
 
 
+@pytest.mark.long
 def test_two_gateways_show_the_old_table_or_the_new_one_and_never_both(
     segments: SegmentWriter, meta_server: MetaServer, gateway: GatewayServer
 ) -> None:
@@ -180,6 +181,7 @@ class TestKeysOfTables:
                 both.append(one)
             yield both[0], both[1]
 
+    @pytest.mark.long
     def test_keys_are_of_the_dataset_that_the_table_is(
         self, gateways: tuple[GatewayServer, GatewayServer], segments: SegmentWriter
     ) -> None:

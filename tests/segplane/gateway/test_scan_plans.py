@@ -53,6 +53,7 @@ def paths(answer: Answer) -> list[str]:
     return [one["data-file"]["file-path"] for one in answer.json["file-scan-tasks"]]
 
 
+@pytest.mark.long
 def test_pyiceberg_reads_what_is_planned(
     catalog: RestCatalog, gateway: GatewayServer, shop: SegmentWriter
 ) -> None:

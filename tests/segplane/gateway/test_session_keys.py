@@ -119,6 +119,7 @@ def test_an_answer_with_keys_is_not_kept(gateway: GatewayServer, segments: Segme
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [

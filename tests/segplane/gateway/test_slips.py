@@ -65,6 +65,7 @@ def test_there_are_at_least_thirty() -> None:
     assert len({text for text, _ in KQL}) >= 30
 
 
+@pytest.mark.long
 def test_a_slip_in_kql_gets_its_hint_in_each_door(
     gateway: GatewayServer, segments: SegmentWriter, run: RunCommand
 ) -> None:
@@ -81,6 +82,7 @@ def test_a_slip_in_kql_gets_its_hint_in_each_door(
             assert hint in str(refusal.value).replace('\\"', '"'), text
 
 
+@pytest.mark.long
 def test_a_slip_in_sql_gets_its_hint_in_each_door(
     gateway: GatewayServer, segments: SegmentWriter, run: RunCommand
 ) -> None:

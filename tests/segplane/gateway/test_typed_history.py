@@ -38,6 +38,7 @@ def _run(
     run_state_machine_as_test(cast(type[RuleBasedStateMachine], machine), settings=how)
 
 
+@pytest.mark.long
 def test_typed_columns_have_the_values_of_the_model_in_five_readers(
     meta_server: MetaServer, gateway: GatewayServer, tmp_path: Path
 ) -> None:

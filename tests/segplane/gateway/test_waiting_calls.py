@@ -86,6 +86,7 @@ def held_up() -> float:
     return value
 
 
+@pytest.mark.long
 def test_a_waiting_call_of_a_gateway_holds_up_no_others_of_a_busy_meta(
     guard: GuardedServer,
     gateway: GatewayServer,

@@ -78,6 +78,7 @@ def lose_segments(settings: config.Settings, path: Path) -> CollectorDriver:
     return known
 
 
+@pytest.mark.long
 def test_segments_of_a_cloud_come_back_beside_those_of_the_default_store(
     meta_settings: config.Settings, cloud: StoreLocation, empty_database_url: str, tmp_path: Path
 ) -> None:
@@ -102,6 +103,7 @@ def test_segments_of_a_cloud_come_back_beside_those_of_the_default_store(
         assert_sound(tools)
 
 
+@pytest.mark.long
 def test_a_run_without_a_store_of_meta_is_refused(
     meta_settings: config.Settings, empty_database_url: str, tmp_path: Path
 ) -> None:
@@ -118,6 +120,7 @@ def test_a_run_without_a_store_of_meta_is_refused(
         assert texts(tools.meta, tools.store) == ["before", "before, in the cold"]
 
 
+@pytest.mark.long
 def test_a_meta_over_a_rebuilt_catalog_needs_the_stores_of_its_segments(
     meta_settings: config.Settings, empty_database_url: str, tmp_path: Path
 ) -> None:

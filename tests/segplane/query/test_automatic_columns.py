@@ -193,6 +193,7 @@ def answer(queries: QueryDriver, plan: QueryPlan) -> Counter[str]:
     return rows
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [FIXED_SEED, SEED], ids=["fixed", "drawn"], indirect=True)
 def test_an_automatic_column_never_changes_an_answer(
     queries: QueryDriver, written: SegmentWriter, monkeypatch: pytest.MonkeyPatch, seed: int

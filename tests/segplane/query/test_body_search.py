@@ -110,6 +110,7 @@ def scanned_rows(opened: OpenDataset, text: str) -> int:
     return opened.source().scanner(filter=condition).count_rows()
 
 
+@pytest.mark.long
 def test_a_damaged_page_is_an_error(
     queries: QueryDriver, spans: SegmentWriter, tmp_path: Path
 ) -> None:

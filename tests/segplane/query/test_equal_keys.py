@@ -67,6 +67,7 @@ def promote(segments: SegmentWriter) -> None:
     )
 
 
+@pytest.mark.long
 def test_an_attribute_that_is_sent_twice_is_filtered_by_the_value_that_is_shown(
     sent: SegmentWriter, queries: QueryDriver, meta_server: MetaServer
 ) -> None:

@@ -105,6 +105,7 @@ def terminal(segments: SegmentWriter, queries: QueryDriver, tmp_path: Path) -> I
         opened.close()
 
 
+@pytest.mark.long
 def test_a_terminal_completes_remembers_and_is_interrupted(
     terminal: Terminal, tmp_path: Path
 ) -> None:

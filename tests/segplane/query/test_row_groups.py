@@ -111,6 +111,7 @@ def test_conditions_skip_row_groups(written: SegmentWriter, queries: QueryDriver
     assert found == {name: groups for name, (_, groups) in CASES.items()}
 
 
+@pytest.mark.long
 def test_a_view_that_changes_the_time_is_pruned_by_raw_bounds(
     written: SegmentWriter, queries: QueryDriver
 ) -> None:

@@ -5,6 +5,7 @@
 import random
 
 import duckdb
+import pytest
 import sqlglot
 from sqlglot import exp
 
@@ -41,6 +42,7 @@ def random_condition(chance: random.Random) -> str:
     )
 
 
+@pytest.mark.long
 def test_leaving_out_what_is_outside_the_times_changes_no_answer() -> None:
     chance = random.Random(3)
     connection = duckdb.connect()

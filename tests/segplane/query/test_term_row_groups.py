@@ -59,6 +59,7 @@ def test_row_groups_within_a_file_are_skipped(queries: QueryDriver, divided: Seg
     assert asked("has 'alpha1000'")[:2] == ([], [])
 
 
+@pytest.mark.long
 def test_bodies_are_searched_through_every_door(
     queries: QueryDriver, divided: SegmentWriter
 ) -> None:

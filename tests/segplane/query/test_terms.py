@@ -196,6 +196,7 @@ def answer(queries: QueryDriver, plan: QueryPlan) -> tuple[Counter[str], int]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [FIXED_SEED, SEED], ids=["fixed", "drawn"], indirect=True)
 def test_an_index_never_changes_an_answer(
     queries: QueryDriver, written: SegmentWriter, seed: int
@@ -218,6 +219,7 @@ def test_an_index_never_changes_an_answer(
         assert answered > examples(400) / 50
 
 
+@pytest.mark.long
 def test_questions_that_skip_files(queries: QueryDriver, written: SegmentWriter) -> None:
     left_out = {query: answer(queries, queries.plan(query))[1] for query in NARROWED + OTHERS}
 
@@ -239,6 +241,7 @@ def test_no_other_characters_fold_to_letters_of_terms() -> None:
     assert {s for (s,) in folded.fetchall()} == {"\u017f", "\u212a"}
 
 
+@pytest.mark.long
 def test_signs_that_fold_to_letters_are_found(
     queries: QueryDriver, segments: SegmentWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,6 +80,7 @@ class TestWithoutBucket:
         location = StoreLocation.from_url(f"s3://bucket/path?endpoint=http://{nobody}&region=eu-1")
         return replace(meta_settings, location=location)
 
+    @pytest.mark.long
     def test_the_line_says_to_check_the_endpoint(self, queries: QueryDriver) -> None:
         dataset = CatalogDriver(queries.client).dataset("web")
         Writer(queries.client).save(segment_of(dataset))

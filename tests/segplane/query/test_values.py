@@ -51,6 +51,7 @@ def write_attributes(segments: SegmentWriter) -> None:
     segments.register({"logs": table}, spec)
 
 
+@pytest.mark.long
 def test_a_promotion_changes_no_value_of_files_with_and_without_it(
     segments: SegmentWriter, queries: QueryDriver
 ) -> None:

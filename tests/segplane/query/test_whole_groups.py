@@ -90,6 +90,7 @@ def test_older_versions_and_fresh_records_of_a_whole_group_are_refused(
         queries.plan("union database('none').*")
 
 
+@pytest.mark.long
 def test_a_thousand_datasets_are_read_and_no_more(queries: QueryDriver) -> None:
     create_group(queries.client, "many")
     catalog = CatalogDriver(queries.client)
@@ -104,6 +105,7 @@ def test_a_thousand_datasets_are_read_and_no_more(queries: QueryDriver) -> None:
         queries.rows(f"{whole} | count")
 
 
+@pytest.mark.long
 def test_sql_reads_the_columns_of_a_dataset_and_no_star_shows_them(
     shop: dict[str, SegmentWriter], queries: QueryDriver
 ) -> None:

@@ -40,6 +40,7 @@ def test_the_words_and_the_columns_of_signals_are_those_of_the_format() -> None:
     assert set(dataset_table("").columns) == set(FORMAT_COLUMNS)
 
 
+@pytest.mark.long
 def test_words_and_signals_are_alike_in_kql_and_sql(
     written: SegmentWriter, queries: QueryDriver
 ) -> None:

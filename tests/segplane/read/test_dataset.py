@@ -175,6 +175,7 @@ REFUSED: tuple[tuple[dict[str, object], str], ...] = (
 )
 
 
+@pytest.mark.long
 def test_what_cannot_be_read_is_refused_in_a_sentence(segments: SegmentWriter) -> None:
     from segplane.read import open_dataset
 

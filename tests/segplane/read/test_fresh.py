@@ -136,6 +136,7 @@ STEPS = st.sampled_from(
 )
 
 
+@pytest.mark.long
 @settings(
     max_examples=25,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

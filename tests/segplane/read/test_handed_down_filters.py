@@ -22,6 +22,7 @@ from segplane.query.sources import QueryPlace
 from segplane.read import OpenDataset
 from segplane.read.lookup import find_all
 from tests.segplane.read.conftest import Open
+from tests.support.examples import some_or_all
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.segments import EPOCH
 from tests.support.meta.server import MetaServer
@@ -113,14 +114,15 @@ def arrow_predicates() -> list[pc.Expression]:
     ]
 
 
+@pytest.mark.parametrize("predicates", some_or_all(arrow_predicates(), 7))
 def test_a_filter_of_pyarrow_answers_as_on_collected_rows(
-    metrics: SegmentWriter, opened: Open
+    metrics: SegmentWriter, opened: Open, predicates: list[pc.Expression]
 ) -> None:
     source = opened().to_arrow()
     assert isinstance(source, ds.Dataset)
     table = collected(opened())
 
-    for predicate in arrow_predicates():
+    for predicate in predicates:
         expected = table.filter(predicate)
         assert times(source.to_table(filter=predicate)) == times(expected), predicate
         assert source.count_rows(filter=predicate) == expected.num_rows, predicate
@@ -176,13 +178,14 @@ def polars_predicates() -> list[pl.Expr]:
     ]
 
 
+@pytest.mark.parametrize("predicates", some_or_all(polars_predicates(), 7))
 def test_a_predicate_of_polars_answers_as_on_the_collected_frame(
-    metrics: SegmentWriter, opened: Open
+    metrics: SegmentWriter, opened: Open, predicates: list[pl.Expr]
 ) -> None:
     lazy = opened().polars()
     frame = lazy.collect()
 
-    for predicate in polars_predicates():
+    for predicate in predicates:
         expected = frame.filter(predicate).sort("timestamp")
         assert lazy.filter(predicate).sort("timestamp").collect().equals(expected), predicate
         shown = lazy.filter(predicate).select("timestamp").sort("timestamp").collect()
@@ -277,15 +280,16 @@ def queries() -> list[str]:
     ]
 
 
+@pytest.mark.parametrize("texts", some_or_all(queries(), 7))
 def test_a_query_answers_as_on_collected_rows(
-    metrics: SegmentWriter, opened: Open, meta_server: MetaServer
+    metrics: SegmentWriter, opened: Open, meta_server: MetaServer, texts: list[str]
 ) -> None:
     place = QueryPlace(meta_server.address)
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.register("collected", collected(opened()))
         connection.execute('CREATE TABLE "web" AS SELECT * FROM collected')
-        for text in queries():
+        for text in texts:
             planned = plan(meta_server.client, text, None, TIME)
             expected = connection.sql(planned.sql).fetchall()
             with opened_query(planned, place, prepare=define_views(planned)) as query:

@@ -76,6 +76,7 @@ def test_a_reader_survives_the_deletion_of_everything_it_reads(
     assert objects(meta_server) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lease_secs", [4.0])
 def test_a_reader_outlasts_the_leases_of_its_pin(
     segments: SegmentWriter,
@@ -139,6 +140,7 @@ def test_a_closed_dataset_is_not_read(segments: SegmentWriter, opened: Open) -> 
             read()
 
 
+@pytest.mark.long
 def test_a_dataset_that_nobody_holds_is_released(
     segments: SegmentWriter, meta_server: MetaServer, pins: PinDriver
 ) -> None:
@@ -150,6 +152,7 @@ def test_a_dataset_that_nobody_holds_is_released(
     wait_until(lambda: not pins.list(), "the pin is released")
 
 
+@pytest.mark.long
 def test_what_reads_lazily_keeps_the_pin(
     segments: SegmentWriter, meta_server: MetaServer, pins: PinDriver
 ) -> None:

@@ -48,6 +48,7 @@ def files_read(frame: DataFrame) -> int:
     return frame.rdd.getNumPartitions()
 
 
+@pytest.mark.long
 def test_files_of_every_kind_read_as_they_were_written(
     spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter, opened: Open
 ) -> None:
@@ -83,6 +84,7 @@ def test_ids_and_times_of_receipt_are_those_of_the_other_readers(
     assert sorted(row["id"] is None for row in rows) == [False, False, True]
 
 
+@pytest.mark.long
 def test_files_of_others_are_read_or_skipped_with_a_warning(
     spark: SparkSession,
     meta_server: MetaServer,
@@ -107,6 +109,7 @@ def test_files_of_others_are_read_or_skipped_with_a_warning(
         assert rows_as_read(web.spark(spark).toArrow().cast(web.schema)) == expected
 
 
+@pytest.mark.long
 def test_options_read_only_files_that_can_hold_such_rows(
     spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
 ) -> None:
@@ -125,6 +128,7 @@ def test_options_read_only_files_that_can_hold_such_rows(
     assert (files_read(late_logs), late_logs.count()) == (1, 20)
 
 
+@pytest.mark.long
 def test_the_option_to_push_filters_warns_and_has_no_effect(
     spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
 ) -> None:
@@ -250,6 +254,7 @@ def test_a_schema_of_other_types_is_refused(
         frame.count()
 
 
+@pytest.mark.long
 def test_large_files_are_divided_by_row_groups(
     spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
 ) -> None:

@@ -62,6 +62,7 @@ def test_a_filter_means_what_spark_means(
             assert filtered == expected, (name, operator)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", ["source", "native"])
 def test_spark_finds_nan_in_files_whose_bounds_leave_it_out(

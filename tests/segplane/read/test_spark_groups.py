@@ -18,6 +18,7 @@ pytestmark = pytest.mark.spark
 COLUMNS = "dataset,body,dataset_id"
 
 
+@pytest.mark.long
 def test_a_dataset_of_a_group_is_read_and_streamed(
     spark: SparkSession, meta_server: MetaServer, opened: Open, tmp_path: Path
 ) -> None:

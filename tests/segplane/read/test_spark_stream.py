@@ -90,6 +90,7 @@ def pins(meta_server: MetaServer) -> list[pb.Pin]:
     return list(meta_server.client.operations.ListPins(pb.ListPinsRequest()).pins)
 
 
+@pytest.mark.long
 def test_each_record_comes_once_over_restarts_merges_and_deletion(
     meta_server: MetaServer, segments: SegmentWriter, stream: Stream
 ) -> None:
@@ -112,6 +113,7 @@ def test_each_record_comes_once_over_restarts_merges_and_deletion(
     assert stream.rows() == Counter(segments.rows)
 
 
+@pytest.mark.long
 def test_files_of_others_are_streamed_once_and_what_cannot_be_read_is_skipped(
     meta_server: MetaServer, segments: SegmentWriter, stream: Stream
 ) -> None:
@@ -133,6 +135,7 @@ def test_files_of_others_are_streamed_once_and_what_cannot_be_read_is_skipped(
     assert stream.rows().total() == 23 + 24
 
 
+@pytest.mark.long
 def test_a_stream_whose_pin_lapsed_says_so_and_skips_nothing(
     meta_server: MetaServer, segments: SegmentWriter, stream: Stream
 ) -> None:
@@ -196,6 +199,7 @@ def test_batches_are_limited_by_bytes(
     assert [rows for rows in stream.run(maxBytesPerTrigger=1) if rows] == [20, 20, 20]
 
 
+@pytest.mark.long
 def test_a_running_stream_gets_what_is_added(
     meta_server: MetaServer, segments: SegmentWriter, stream: Stream
 ) -> None:
@@ -251,6 +255,7 @@ def test_what_a_stream_cannot_do_is_one_sentence(
         source.streamReader(source.schema()).initialOffset()
 
 
+@pytest.mark.long
 def test_a_stream_that_cannot_begin_says_why(segments: SegmentWriter, stream: Stream) -> None:
     with pytest.raises(StreamingQueryException, match="'1h' is an age"):
         stream.run(start="1h")

@@ -162,6 +162,7 @@ def test_nanoseconds_are_adjusted_without_the_column_of_their_time(
     assert values[0] == values[1]
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_spark_adjusts_times_and_reads_only_files_that_can_hold_such_rows(
     spark: SparkSession, meta_server: MetaServer, adjusted: SegmentWriter, opened: Open
@@ -183,6 +184,7 @@ def test_spark_adjusts_times_and_reads_only_files_that_can_hold_such_rows(
     )
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_spark_refuses_what_it_cannot_adjust(
     spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter

@@ -82,6 +82,7 @@ def test_every_way_gives_the_union_over_the_links(meta_server: MetaServer, view:
         assert times == times[:1] * 4
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_spark_gives_the_same_rows(spark: SparkSession, meta_server: MetaServer, view: str) -> None:
     with opened_view(meta_server) as work:
@@ -90,6 +91,7 @@ def test_spark_gives_the_same_rows(spark: SparkSession, meta_server: MetaServer,
     assert Counter(tuple(row.values()) for row in rows) == expected_rows(meta_server)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_sparks_format_reads_views(spark: SparkSession, meta_server: MetaServer, view: str) -> None:
     source = spark.read.format("segplane").option("metaAddress", meta_server.address)

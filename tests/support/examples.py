@@ -26,6 +26,6 @@ def some_or_all(cases: Sequence[Any], every: int) -> list[Any]:
 def some(cases: Sequence[Any], every: int) -> list[Any]:
     """Return cases as parameters; those between every so many run in `make test-long` alone."""
     return [
-        case if number % every == 0 else pytest.param(*case, marks=pytest.mark.long)
+        pytest.param(*case, marks=() if number % every == 0 else pytest.mark.long)
         for number, case in enumerate(cases)
     ]

@@ -1,6 +1,6 @@
 """The nursery's cycle: poll, plan, merge, register, reap, retire."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import structlog
 
@@ -10,26 +10,27 @@ from dataplane.location import Locator
 from dataplane.stream_poll import Shards, read_unmerged
 from dataplane.worker_names import process_name
 from meta.client import MetaClient
-from meta.errors import MetaError, VersionExpired
+from meta.errors import VersionExpired
 from meta.metrics import CLOCK_SKEW
 from meta.process.shutdown import Shutdown
+from meta.self_report import Progress
 from meta.telemetry import span
 from nursery import metrics
 from nursery.config import Settings
 from nursery.execution.job import TaskOutcome
-from nursery.lifecycle import reaper
 from nursery.lifecycle.parked import FAILED_JOB_SECS, ParkedStreams
 from nursery.lifecycle.shards import LeasedShards, ShardSource
+from nursery.lifecycle.tending import StreamTender
 from nursery.planning.pending import Limits
 from nursery.planning.planner import Plan, plan
-from nursery.planning.snapshot import StreamInfo, StreamSnapshot, read_snapshot
+from nursery.planning.snapshot import StreamSnapshot, read_snapshot
 from nursery.planning.tasks import Task
 from nursery.registration.deduplication import EventRegistrations
 from nursery.registration.move_tracker import FinishedMove, MoveTracker
-from nursery.registration.refused import RefusedDatasets
 from nursery.registration.registration import Registered, Registrations, beyond_limits
+from nursery.registration.waiting import WaitingDatasets
 from nursery.results import TaskResult, UnreadableBaby
-from segments.errors import StoreError, TaskFailed
+from segments.errors import TaskFailed
 from segments.location import Stores
 from segments.store.interface import ObjectStore
 from segments.store.open import open_stores
@@ -38,8 +39,8 @@ log = structlog.get_logger()
 
 # Runs tasks over the objects of some stores, in parallel; yields each outcome with its index.
 RunTasks = Callable[[Sequence[Task], Stores], Iterable[TaskOutcome]]
-# Waiting datasets that a poll may name.
-WAITING_MAX = 1_000
+# Parts of the work that may fail.
+MERGING, TENDING = "merging", "tending streams"
 
 
 class Nursery:
@@ -64,10 +65,8 @@ class Nursery:
         self._database_clock = DatabaseClock(self._clock)
         self._shutdown = shutdown or Shutdown()
         self._seen_seq = 0
-        # Why datasets wait: all of them as noted last, and those whose layout is unknown.
-        self.waiting: Mapping[str, str] = {}
-        self._unknown_layouts: Mapping[str, str] = {}
-        self._refused = RefusedDatasets(self._clock.monotonic)
+        self.progress = Progress()
+        self._waiting = WaitingDatasets(self._clock.monotonic, self.progress)
         registrations = Registrations(client)
         self._registrations = EventRegistrations(registrations, lambda: self.locator.stores)
         name, monotonic = process_name(), self._clock.monotonic
@@ -77,12 +76,17 @@ class Nursery:
         self._babies_max = settings.batch_babies_max
         self._parked = ParkedStreams(client, monotonic)
         self._permit = DeletionPermit(client)
+        self._tender = StreamTender(
+            client, self._parked, self._permit, self._shutdown, settings.stream_timeout_secs
+        )
         self._tended_at = float("-inf")
         # Whether the last poll named nothing to merge.
         self.is_idle = False
         # Whether the cycle merged all that its poll named, and nothing because of its size.
         self.is_whole = False
-        self._num_registered = 0
+        # Work of the last cycle; "" = it did none.
+        self.done = ""
+        self._num_registered, self._failure = 0, ""
         self._shard_source = shards or LeasedShards(client, name, monotonic)
         self._shards: Shards | None = None
 
@@ -101,7 +105,7 @@ class Nursery:
         Raises MetaError or StoreError if meta or the store is unavailable, RunnerDied.
         """
         with span("nursery.cycle"):
-            self.is_whole = False
+            self.is_whole, self.done = False, ""
             self.locator.refresh()
             self._acquire_shards()
             # All streams are polled from time to time; in between, those that changed.
@@ -113,6 +117,8 @@ class Nursery:
             self.is_idle = snapshot is not None and not snapshot.backlog
             if snapshot is None:
                 return False
+            if self.is_idle:
+                self.progress.recovered(MERGING)
             if not snapshot.streams:
                 self._tended_at = self._clock.monotonic() if is_tending else self._tended_at
                 return False
@@ -133,10 +139,15 @@ class Nursery:
     def _poll(self, since_seq: int) -> StreamSnapshot | None:
         assert self._shards is not None
         if not self._shards.indexes:
+            # Others merge, and report what fails.
+            self.done = "polled nothing: others have all shards"
+            self.progress.recovered(MERGING)
+            self._waiting.unknown_layouts = {}
+            self._waiting.note()
             return None
         sent_at = self._clock.monotonic()
         # Should the layout of one of them come with the reply, it is merged after the next poll.
-        withheld = list(self._unknown_layouts.keys() | self._refused.withheld())[:WAITING_MAX]
+        withheld = self._waiting.withheld()
         try:
             reply = read_unmerged(self._client, since_seq, withheld, self._shards)
         except VersionExpired:
@@ -148,28 +159,18 @@ class Nursery:
             log.info("stale_snapshot", response_seq=reply.response_seq, seen=self._seen_seq)
             return None
         self._seen_seq = reply.response_seq
+        self.done = "polled, nothing merged"
         self._database_clock.observe(reply.database_time_nanos, sent_at)
         CLOCK_SKEW["nursery"].set(self._database_clock.skew_secs())
         snapshot = read_snapshot(reply, withheld)
         self._parked.forget_passed(
             (info.stream for info in snapshot.streams), is_complete=since_seq == 0
         )
-        self._unknown_layouts = snapshot.waiting
-        self._note_waiting()
+        self._waiting.unknown_layouts = snapshot.waiting
+        self._waiting.note()
         metrics.NURSERY_BACKLOG_BABIES.set(snapshot.backlog)
         metrics.NURSERY_LAG_SECONDS.set(snapshot.lag_secs(self._database_clock.now_nanos()))
         return snapshot
-
-    def _note_waiting(self) -> None:
-        """Log once for each dataset why it waits, and the end of the wait."""
-        waiting = {**self._refused.reasons(), **self._unknown_layouts}
-        for dataset_id, reason in waiting.items():
-            if self.waiting.get(dataset_id) != reason:
-                log.warning("dataset_waiting", dataset_id=dataset_id, reason=reason)
-        for dataset_id in self.waiting.keys() - waiting.keys():
-            log.info("dataset_waits_no_more", dataset_id=dataset_id)
-        self.waiting = waiting
-        metrics.NURSERY_WAITING_DATASETS.set(len(waiting))
 
     def _open_store(self) -> ObjectStore:
         stores = self.locator.stores
@@ -196,7 +197,8 @@ class Nursery:
 
     def _merge(self, cycle_plan: Plan) -> bool:
         """Run the plan's tasks; each dataset is registered once its own tasks have succeeded."""
-        started, registering_secs, self._num_registered = self._clock.monotonic(), 0.0, 0
+        started, registering_secs = self._clock.monotonic(), 0.0
+        self._num_registered, self._failure = 0, ""
         tracker, errors, is_parked = MoveTracker(cycle_plan), list[str](), False
         registering_secs += self._register(tracker.take_ready(), errors)
         with span(
@@ -214,6 +216,11 @@ class Nursery:
         _observe("job", self._clock.monotonic() - started - registering_secs)
         _observe("register", registering_secs)
         self._adapt(cycle_plan, errors)
+        if self._num_registered:
+            self.done = "merged"
+        # A failure lasts until a cycle registers something without one.
+        if (failure := next(iter(errors), self._failure)) or self._num_registered:
+            self._report(failure, MERGING)
         self.is_whole = cycle_plan.is_whole and self._num_registered == len(cycle_plan.moves)
         # The datasets of a parked stream failed in all its streams: the others are merged at once.
         return (cycle_plan.is_cut or is_parked) and not errors
@@ -245,6 +252,7 @@ class Nursery:
             dataset_log = log.bind(dataset_id=dataset.dataset_id)
             if dataset.error:
                 dataset_log.warning("dataset_failed", error=dataset.error)
+                self._failure = self._failure or dataset.error
             if dataset.unconverted:
                 dataset_log.info("attributes_unconverted", **dataset.unconverted_values())
 
@@ -261,39 +269,30 @@ class Nursery:
         done = self._registrations.register(self.locator.known.bucket_of, finished)
         for move, registered in zip(finished, done, strict=True):
             self._note_registered(move.move.dataset_id, registered)
-        self._note_waiting()
+        self._waiting.note()
         return self._clock.monotonic() - started
 
     def _note_registered(self, dataset_id: str, registered: Registered) -> None:
         if registered.excess:
-            self._refused.refuse(dataset_id, registered.excess)
+            self._waiting.refused.refuse(dataset_id, registered.excess)
         elif registered.response_seq is not None:
             self._num_registered += 1
-            self._refused.accept(dataset_id)
+            self._waiting.refused.accept(dataset_id)
             self._seen_seq = max(self._seen_seq, registered.response_seq)
+        self._failure = self._failure or registered.failure
 
     def _tend(self, snapshot: StreamSnapshot, store: ObjectStore) -> None:
-        """Reap, retire and stop dead streams; an error affects one stream only."""
         started = self._tended_at = self._clock.monotonic()
-        for info in snapshot.streams:
-            if self._shutdown.is_requested:
-                return
-            try:
-                self._tend_one(info, store)
-            except (MetaError, StoreError) as error:
-                log.warning("tending_failed", stream_id=info.stream_id, error=str(error))
+        now_nanos = self._database_clock.now_nanos()
+        self._report(self._tender.tend(snapshot.streams, store, now_nanos), TENDING)
         _observe("reap", self._clock.monotonic() - started)
 
-    def _tend_one(self, info: StreamInfo, store: ObjectStore) -> None:
-        reaped = reaper.reap(self._client, store, info, self._parked, self._permit)
-        if reaped:
-            log.info("babies_reaped", stream_id=info.stream_id, count=reaped)
-        reaper.retire(self._client, info)
-        timeout_nanos = int(self._settings.stream_timeout_secs * 1e9)
-        silent_nanos = self._database_clock.now_nanos() - info.last_activity
-        may_end = timeout_nanos and not info.is_stopped and not info.awaits_reconcile
-        if may_end and silent_nanos > timeout_nanos:
-            reaper.stop_dead(self._client, store, info, timeout_nanos)
+    def _report(self, failure: str, part: str) -> None:
+        """Report why a part of the work has failed, "" if it has not."""
+        if failure:
+            self.progress.failed(failure, part)
+        else:
+            self.progress.recovered(part)
 
 
 def _observe(step: str, seconds: float) -> None:

@@ -17,7 +17,6 @@ from dataplane.reporting import Reporter, process_report
 from dataplane.task_runner import TaskRunner
 from meta.errors import MetaError
 from meta.process.shutdown import Shutdown
-from meta.self_report import Progress, waiting_part
 from nursery.config import Settings
 from nursery.execution import job
 from nursery.execution.execute import Budget
@@ -61,8 +60,6 @@ class Cycles:
         self._merged_secs = min(MERGED_SHARE * wait_secs, IDLE_SECS_MAX)
         self._shutdown = shutdown
         self._clock = clock
-        self.progress = Progress()
-        self._waiting_parts = set[str]()
         self._thread = threading.Thread(target=self._run, name="cycles", daemon=True)
         # The error that ended the cycles, and with them the process.
         self.error: BaseException | None = None
@@ -103,20 +100,11 @@ class Cycles:
         except (MetaError, StoreError) as error:
             failure = f"{type(error).__name__}: {error}"
             log.warning("cycle_failed", error=failure)
-            self.progress.failed(failure)
+            self._nursery.progress.failed(failure)
             return False
-        self._note_waiting()
-        self.progress.made("polled, nothing to merge" if self._nursery.is_idle else "merged")
+        if self._nursery.done:
+            self._nursery.progress.made(self._nursery.done)
         return is_more
-
-    def _note_waiting(self) -> None:
-        """Report each dataset that waits, and why."""
-        waiting = {waiting_part(dataset): why for dataset, why in self._nursery.waiting.items()}
-        for part in self._waiting_parts - waiting.keys():
-            self.progress.recovered(part)
-        for part, why in waiting.items():
-            self.progress.failed(why, part)
-        self._waiting_parts = set(waiting)
 
 
 def serve(settings: Settings, runner: TaskRunner, tasks_max: int, shutdown: Shutdown) -> bool:
@@ -135,7 +123,7 @@ def serve(settings: Settings, runner: TaskRunner, tasks_max: int, shutdown: Shut
         cycles = Cycles(nursery, runner.check, settings.interval_secs, shutdown, settings.wait_secs)
         cycles.start()
         report = process_report(
-            "nursery", settings, cycles.progress, folders=(Path(gettempdir()),), runner=runner
+            "nursery", settings, nursery.progress, folders=(Path(gettempdir()),), runner=runner
         )
         reporter = Reporter(report, nursery.locator).start()
         log.info("nursery_started", master=settings.spark_master, meta=settings.meta_address)

@@ -50,10 +50,12 @@ class EventRegistrations:
     def register(self, bucket_of: BucketOf, finished: Sequence[FinishedMove]) -> list[Registered]:
         """Register moves; answers in order, as `Registrations` does."""
         ready = [self._distinct(move) for move in finished]
-        done = self._registrations.register(bucket_of, [move for move in ready if move])
-        answers = iter(done)
+        moves = [move for move in ready if isinstance(move, FinishedMove)]
+        answers = iter(self._registrations.register(bucket_of, moves))
         return [
-            Registered() if move is None else self._settled(bucket_of, move, next(answers))
+            self._settled(bucket_of, move, next(answers))
+            if isinstance(move, FinishedMove)
+            else move
             for move in ready
         ]
 
@@ -68,8 +70,8 @@ class EventRegistrations:
                 result_index, digest, _ = order[position]
                 excluded[result_index].add(digest)
             remaining = self._without(move, excluded)
-            if remaining is None:
-                break
+            if isinstance(remaining, Registered):
+                return remaining
             move = remaining
             (answer,) = self._registrations.register(bucket_of, [move])
         if answer.claimed:
@@ -77,7 +79,7 @@ class EventRegistrations:
             log.info("events_claimed", dataset_id=move.move.dataset_id, events=len(answer.claimed))
         return answer
 
-    def _distinct(self, move: FinishedMove) -> FinishedMove | None:
+    def _distinct(self, move: FinishedMove) -> FinishedMove | Registered:
         """Skip all but the lowest of equal keys in the segments of several tasks."""
         if len(move.results) < 2:
             return move
@@ -96,8 +98,8 @@ class EventRegistrations:
 
     def _without(
         self, move: FinishedMove, excluded: Sequence[Collection[bytes]]
-    ) -> FinishedMove | None:
-        """Write the segments of a move without some events; None if that fails."""
+    ) -> FinishedMove | Registered:
+        """Write the segments of a move without some events; the failure if that fails."""
         dataset_id, store = move.move.dataset_id, open_stores(self._stores())
         try:
             with tempfile.TemporaryDirectory(prefix="segplane-nursery-") as folder:
@@ -108,7 +110,7 @@ class EventRegistrations:
         except SegmentsError as error:
             # The next cycle merges the babies again.
             log.warning("rewriting_failed", dataset_id=dataset_id, error=str(error))
-            return None
+            return Registered(failure=f"{type(error).__name__}: {error}")
         return replace(move, results=results)
 
 

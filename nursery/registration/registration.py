@@ -47,11 +47,13 @@ class Registered:
 
     `response_seq` is None if the move was refused: another nursery merged the same babies first, or
     the state moved on. Objects that were written for it are then garbage, which the janitor
-    collects. `excess` is meta's message if an operator has to decide.
+    collects. `excess` is meta's message if an operator has to decide, and `failure` an error that
+    the next cycle may meet again.
     """
 
     response_seq: int | None = None
     excess: str = ""
+    failure: str = ""
     # Positions of deduplication keys, in the order of the request, of events that are rows already.
     claimed: Sequence[int] = ()
 
@@ -187,6 +189,7 @@ def _outcome(finished: FinishedMove, answer: int | MetaError) -> Registered:
         case MetaError():
             # The outcome is unknown until the next poll.
             log.warning("registration_failed", dataset_id=dataset_id, error=str(answer))
+            return Registered(failure=f"{type(answer).__name__}: {answer}")
         case version:
             _count(finished, version)
             return Registered(version)

@@ -56,7 +56,7 @@ def test_a_withheld_dataset_is_reported_explained_and_forgotten_once_it_is_merge
     driver = nursery(client, clock=Clock(monotonic=monotonic))
     # The dataset is asked for again after the cycle that finds its retry due.
     cycles = Cycles(driver, lambda: None, 1.0, SteppedShutdown(allow, lambda: None, note))
-    report = SelfReport("nursery", "nursery-1", "settings", cycles.progress)
+    report = SelfReport("nursery", "nursery-1", "settings", driver.progress)
 
     cycles.start()
     assert cycles.end(60.0, lambda: None)

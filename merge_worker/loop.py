@@ -1,6 +1,7 @@
 """The merge worker's cycle: poll for a task, run it, report its completion or failure."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -35,6 +36,9 @@ ERROR_BYTES_MAX = 8 * 1024
 # The contract's lease of a claim without any heartbeat.
 LEASE_SECS = 3_600.0
 RETRY_SECS = 2.0
+# The part of the work that fails with a task. A failed task is free again after an hour at most, so
+# a worker that gets none for longer has none to fail.
+MERGING, FAILURE_SECS = "merging", 4_000.0
 # Files into which a merge of several days is divided; meta may allow fewer.
 OUTPUTS_MAX = 64
 # Worth a retry; any other error is meta's answer.
@@ -89,7 +93,7 @@ class Merger(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Worker:
     """A merge worker's parts; every thread of it runs `work`."""
 
@@ -101,6 +105,8 @@ class Worker:
     give_up: threading.Event
     locator: Locator
     progress: Progress = field(default_factory=Progress)
+    # The last failure of a task, by the monotonic clock.
+    failed_at: float = 0.0
 
     def work(self, thread: int = 0) -> None:
         """Execute merge tasks until shutdown, with increasing pauses while there are none."""
@@ -116,7 +122,6 @@ class Worker:
             rest_secs = self.settings.interval_secs
             with span("merge_task", task_id=info.task_id, inputs=len(info.segments)):
                 self._work_on(info, in_force.buffer_bytes_max)
-            self.progress.made(f"merge task {info.task_id}")
 
     def _poll(self, dataset_ids: Sequence[str]) -> SegmentMergeTaskInfo | None:
         request = PollForSegmentMergeTaskRequest(
@@ -129,7 +134,11 @@ class Worker:
             self.progress.failed(error.message)
             return None
         self.progress.made("polled for a merge task")
-        return reply.task if reply.HasField("task") else None
+        if reply.HasField("task"):
+            return reply.task
+        if time.monotonic() - self.failed_at > FAILURE_SECS:
+            self.progress.recovered(MERGING)
+        return None
 
     def _work_on(self, info: SegmentMergeTaskInfo, buffer_bytes_max: int) -> None:
         log.info("merge_task_claimed", inputs=len(info.segments), **_ids(info))
@@ -219,6 +228,7 @@ class Worker:
                 **_ids(info),
             )
             _count("completed")
+            self.progress.made(f"merge task {info.task_id}", MERGING)
             metrics.MERGE_BYTES.inc(size_bytes)
         return ""
 
@@ -227,6 +237,7 @@ class Worker:
             "merge_task_failed", error=failed.message, segment_id=failed.segment_id, **_ids(info)
         )
         _count("deferred" if failed.is_deferred else "failed")
+        self._note_failure(failed.message)
         request = FailSegmentMergeTaskRequest(
             task_id=info.task_id,
             error_message=_cut(failed.message),
@@ -244,11 +255,18 @@ class Worker:
                 return call()
             except _TRANSIENT as error:
                 log.warning("merge_report_delayed", reason=error.reason, error=error.message)
+                self.progress.failed(error.message)
                 if self.give_up.wait(RETRY_SECS):
                     return None
             except MetaError as error:
                 log.error("merge_report_refused", reason=error.reason, error=error.message)
+                self._note_failure(error.message)
                 return None
+
+    def _note_failure(self, message: str) -> None:
+        """Report a failure until a task is merged, or could have been tried again."""
+        self.failed_at = time.monotonic()
+        self.progress.failed(message, MERGING)
 
 
 def _ids(info: SegmentMergeTaskInfo) -> dict[str, str | int]:

@@ -23,6 +23,7 @@ from tests.support.merge_worker.scripted import (
     until_cancelled,
 )
 from tests.support.parquet.rows import DATASET
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -222,6 +223,37 @@ def test_an_error_text_goes_to_meta_printable_and_short(stage: ScriptedStage) ->
     assert len(report.error_message.encode()) <= 8 * 1024
 
 
+def test_a_failed_task_is_reported_until_one_is_merged_or_none_comes_for_long(
+    stage: ScriptedStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails = [True, False, True]
+    merger = Here(lambda _: Failed("AccessDenied: no") if fails.pop(0) else None)
+    failing = ["merging: AccessDenied: no"]
+
+    with stage.worker(merger) as worker:
+
+        def await_failures(expected: list[str]) -> None:
+            wait_until(lambda: worker.progress.failures() == expected, f"{expected} is reported")
+
+        for expected in (failing, [], failing):
+            stage.meta.tasks.put(stage.task())
+            stage.meta.reports.get(timeout=DEADLINE_SECS)
+            await_failures(expected)
+            # Polls that bring no task end no failure.
+            _await_polls(stage, 3)
+            assert worker.progress.failures() == expected
+        monkeypatch.setattr("merge_worker.loop.FAILURE_SECS", -1.0)
+        await_failures([])
+
+
+def test_a_refused_report_of_a_task_is_a_failure(stage: ScriptedStage) -> None:
+    stage.meta.refusals = [grpc.StatusCode.PERMISSION_DENIED]
+    stage.meta.tasks.put(stage.task())
+
+    with stage.worker(Here()) as worker:
+        wait_until(lambda: worker.progress.failures() == ["merging: scripted"], "it is refused")
+
+
 def test_a_task_this_release_does_not_understand_fails_before_any_work(
     stage: ScriptedStage,
 ) -> None:
@@ -253,5 +285,8 @@ def test_the_worker_can_be_told_where_the_objects_are(stage: ScriptedStage) -> N
 
 
 def _await_polls(stage: ScriptedStage, count: int) -> None:
+    """Wait for some more polls."""
+    while stage.meta.polls.acquire(blocking=False):
+        pass
     for _ in range(count):
         assert stage.meta.polls.acquire(timeout=DEADLINE_SECS)

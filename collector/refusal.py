@@ -51,6 +51,11 @@ class Refused(Exception):
         self.refusal = refusal
 
 
+def not_routed(signal: str) -> Refusal:
+    """The token is valid, but routes this signal to no dataset."""
+    return Refusal(Code.PERMISSION_DENIED, f"ingest token does not take {signal}")
+
+
 def malformed(message: str) -> Refused:
     """The export is invalid; a retry cannot succeed."""
     return Refused(Refusal(Code.INVALID_ARGUMENT, message))

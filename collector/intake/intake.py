@@ -27,9 +27,8 @@ from collector.otlp.export import (
 )
 from collector.otlp.partial_success import PartialSuccess
 from collector.records.json_records import ConvertedRecords, RecordOptions, TakenRecords
-from collector.refusal import Refusal, Refused, unavailable
+from collector.refusal import Refusal, Refused, not_routed, unavailable
 from collector.streams.buffer import OVERHEAD_BYTES, Buffer, MemoryBudget, PendingExport
-from collector.streams.flusher import not_routed
 from meta.metrics import (
     CUT_ATTRIBUTES,
     REJECTED_RECORDS,

@@ -13,16 +13,17 @@ from os import urandom
 
 import structlog
 
-from collector.auth import UNKNOWN, TokenCache
+from collector.auth import CHECK_LATER, UNKNOWN, TokenCache
 from collector.config import Settings
 from collector.ingestion import Ingestion, ValidToken
 from collector.otlp.export import CommittedDigests
-from collector.refusal import Refusal, Refused, unavailable
+from collector.refusal import Refusal, Refused, not_routed, unavailable
 from collector.retry import Backoff
 from collector.streams.babies import StreamBabies
 from collector.streams.buffer import Buffer, PendingExport
 from collector.streams.stream import (
     FLUSH_ID_BYTES,
+    META,
     TRANSIENT,
     Displaced,
     StreamEnded,
@@ -180,8 +181,11 @@ class Flusher:
         token_secrets = sorted({export.token_secret for export in exports})
         answers, backoff = await self._tokens.check_all(token_secrets), Backoff()
         while any(isinstance(getattr(a, "__cause__", None), TRANSIENT) for a in answers):
+            self.progress.failed(CHECK_LATER, META)
             await backoff.wait()
             answers = await self._tokens.check_all(token_secrets)
+        if backoff.failures:
+            self.progress.recovered(META)
         tokens: dict[str, ValidToken] = {}
         for token_secret, answer in zip(token_secrets, answers, strict=True):
             if isinstance(answer, ValidToken):
@@ -219,7 +223,9 @@ class Flusher:
             return UNKNOWN
         except MetaError as error:
             log.warning("registration_failed", reason=error.reason, error=error.message)
+            self.progress.failed(error.message, "registration")
             return unavailable("stream cannot be registered now")
+        self.progress.recovered("registration")
         async with self._opening:
             stream = self._stream
             if stream is None or stream.stream_id != registration.stream_id:
@@ -237,7 +243,7 @@ class Flusher:
         stream_id, next_offset = registration.stream_id, registration.next_offset
         config = registration.config
         at = self._settings.object_store or location(config.cloud_object_prefix.bucket)
-        babies = StreamBabies(open_store(at), self._threads, stream_id)
+        babies = StreamBabies(open_store(at), self._threads, stream_id, self.progress)
         tail = StreamTail(stream_id, self._ingestion, babies, self._digests)
         read_bytes_max = self._settings.dedupe_read_bytes_max
         await read_recent_digests(tail, next_offset, read_bytes_max, time.time_ns())
@@ -246,11 +252,6 @@ class Flusher:
         self._buffer.batch_size_bytes_max = config.max_segment_size_bytes
         log.info("stream_opened", stream_id=stream_id, offset=next_offset, adopted_to=adopted_to)
         return StreamWriter(tail, adopted_to)
-
-
-def not_routed(signal: str) -> Refusal:
-    """The token is valid, but routes this signal to no dataset."""
-    return Refusal(Code.PERMISSION_DENIED, f"ingest token does not take {signal}")
 
 
 def _refuse_deleted(export: PendingExport, stamped: _StampedBaby, written: Written) -> bool:

@@ -11,10 +11,11 @@ in order of offsets; a hole below it is filled first. No object is ever overwrit
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import urandom
 from time import time_ns
+from typing import TypeVar
 
 import structlog
 
@@ -46,6 +47,10 @@ HOLE_OFFSETS_MAX = 1000
 # stopped for hours) might have been committed and forgotten, so it is not written a second time.
 REWRITE_AGE_NANOS_MAX = 12 * 3600 * 10**9
 TRANSIENT = (Unavailable, DeadlineExceeded, Overloaded, RaceLost)
+# The part of the work that fails while meta does not answer.
+META = "meta"
+
+_T = TypeVar("_T")
 
 
 class StreamEnded(Exception):
@@ -67,19 +72,35 @@ class StreamTail:
         Raises StreamEnded if the baby is not committed and never will be, OffsetTaken if another
         flush was committed at this offset.
         """
-        backoff = Backoff()
         while True:
             try:
-                return await self.ingestion.commit(self.stream_id, offset, facts)
+                return await self.answer(
+                    "CommitOffset", lambda: self.ingestion.commit(self.stream_id, offset, facts)
+                )
             except (StreamStopped, NotFound) as error:
                 raise StreamEnded(self.stream_id) from error
             except OffsetGap as gap:
                 expected = int(gap.metadata["expected_offset"])
                 log.warning("offset_gap", stream_id=self.stream_id, expected=expected, mine=offset)
                 await self.adopt(range(expected, offset))
-            except TRANSIENT as error:
-                log.warning("commit_delayed", stream_id=self.stream_id, reason=error.reason)
-                await backoff.wait()
+
+    async def answer(self, rpc: str, call: Callable[[], Awaitable[_T]]) -> _T:
+        """Repeat a call until meta answers; raises its refusals."""
+        backoff = Backoff()
+        try:
+            while True:
+                try:
+                    return await call()
+                except TRANSIENT as error:
+                    reason = error.reason
+                    log.warning(
+                        "meta_call_delayed", rpc=rpc, stream_id=self.stream_id, reason=reason
+                    )
+                    self.babies.progress.failed(f"{rpc}: {error}", META)
+                    await backoff.wait()
+        finally:
+            if backoff.failures:
+                self.babies.progress.recovered(META)
 
     async def adopt_all(self, next_offset: int) -> int:
         """Commit every baby from `next_offset` on; returns the offset after the last."""
@@ -118,16 +139,13 @@ class StreamTail:
 
     async def mark_stopped(self, offset: int) -> None:
         """End the stream at its committed stop message."""
-        backoff = Backoff()
-        while True:
-            try:
-                return await self.ingestion.mark_stopped(self.stream_id, offset)
-            except TRANSIENT:
-                await backoff.wait()
-            except (StopMismatch, NotFound, StreamStopped) as error:
-                # It ended elsewhere already, or another incarnation continues with it.
-                log.warning("stream_not_stopped", stream_id=self.stream_id, reason=error.reason)
-                return None
+        try:
+            await self.answer(
+                "MarkStreamStopped", lambda: self.ingestion.mark_stopped(self.stream_id, offset)
+            )
+        except (StopMismatch, NotFound, StreamStopped) as error:
+            # It ended elsewhere already, or another incarnation continues with it.
+            log.warning("stream_not_stopped", stream_id=self.stream_id, reason=error.reason)
 
     async def _found(self, offset: int) -> FoundBaby:
         filler = Baby((), BabyKind.FILLER, urandom(FLUSH_ID_BYTES), time_ns())
@@ -180,19 +198,14 @@ async def _committed_flush_ids(
     tail: StreamTail, first_offset: int, last_offset: int
 ) -> Mapping[int, bytes]:
     """Read the committed flush ids of a range; none from a meta that does not know the call."""
-    backoff = Backoff()
-    while True:
-        try:
-            flushes = await tail.ingestion.committed_flushes(
-                tail.stream_id, first_offset, last_offset
-            )
-        except TRANSIENT:
-            await backoff.wait()
-        except MetaError as error:
-            log.warning("digests_not_read", stream_id=tail.stream_id, reason=error.reason)
-            return {}
-        else:
-            break
+    try:
+        flushes = await tail.answer(
+            "GetCommittedFlushes",
+            lambda: tail.ingestion.committed_flushes(tail.stream_id, first_offset, last_offset),
+        )
+    except MetaError as error:
+        log.warning("digests_not_read", stream_id=tail.stream_id, reason=error.reason)
+        return {}
     if flushes.kept_secs < tail.digests.keep_secs:
         log.warning(
             "digests_outlive_commits",

@@ -10,7 +10,9 @@ import pytest
 from collector.ingestion import Ingestion
 from collector.streams.stream import Displaced, FlushTooOld, StreamEnded, StreamWriter
 from dataplane.baby_facts import CommitFacts
+from meta.client import MetaClient
 from meta.errors import Unavailable
+from meta.self_report import Progress
 from segments.baby import Baby, BabyKind, TokenPart, encode_baby
 from segments.errors import StoreUnavailable
 from segments.keys import baby_key
@@ -50,12 +52,18 @@ def test_anothers_baby_is_committed_and_ones_own_displaced(seat: Seat) -> None:
 
 @dataclass(frozen=True)
 class StoreWithLostAnswers:
-    """A store whose first put of each key happens, but is answered by a time-out."""
+    """A store whose first put of each key happens, but is answered by a time-out.
+
+    It notes what is reported at the time of each put.
+    """
 
     inner: ObjectStore
+    progress: Progress
     lost: set[str] = field(default_factory=set)
+    noted: list[list[str]] = field(default_factory=list)
 
     def put_if_absent(self, key: str, *pieces: bytes | memoryview) -> None:
+        self.noted.append(self.progress.failures())
         self.inner.put_if_absent(key, *pieces)
         if key not in self.lost:
             self.lost.add(key)
@@ -68,16 +76,19 @@ class StoreWithLostAnswers:
 
 def test_a_put_whose_answer_was_lost_is_committed_where_it_stands(seat: Seat) -> None:
     stream_id, next_offset = opened(seat)
+    lossy = StoreWithLostAnswers(seat.ground.store, Progress())
 
     async def scenario() -> int:
         tail = seat.tail(stream_id)
-        lossy = StoreWithLostAnswers(seat.ground.store)
-        babies = replace(tail.babies, store=lossy)  # type: ignore[arg-type]
+        babies = replace(tail.babies, store=lossy, progress=lossy.progress)  # type: ignore[arg-type]
         writer = StreamWriter(replace(tail, babies=babies), next_offset)
         return (await writer.write(data_baby(seat, "a"))).offset
 
     assert run(scenario()) == 0
     assert seat.ground.committed_ids() == ["a"]
+    # It is reported until the store has answered.
+    assert lossy.noted == [[], ["store: put: no answer"]]
+    assert lossy.progress.failures() == []
 
 
 def test_a_gap_is_closed_by_adopting_what_stands_and_filling_the_hole(seat: Seat) -> None:
@@ -206,18 +217,26 @@ def test_an_answer_that_meta_lost_delays_a_commit_and_loses_nothing(seat: Seat) 
 
     async def scenario() -> int:
         tail = replace(seat.tail(stream_id), ingestion=lossy)
+        lossy.progress = tail.babies.progress
         return (await StreamWriter(tail, next_offset).write(data_baby(seat, "a"))).offset
 
     assert run(scenario()) == 0
     assert seat.ground.committed_ids() == ["a"]
+    assert lossy.noted == [[], ["meta: CommitOffset: the answer was lost"]]
+    assert lossy.progress.failures() == []
 
 
 class LossyIngestion(Ingestion):
-    """Meta behind a network that loses the first answer to a commit."""
+    """Meta behind a network that loses the first answer to a commit; notes what is reported."""
 
-    is_lost = False
+    def __init__(self, client: MetaClient, collector_id: str) -> None:
+        super().__init__(client, collector_id)
+        self.progress = Progress()
+        self.noted: list[list[str]] = []
+        self.is_lost = False
 
     async def commit(self, stream_id: str, offset: int, facts: CommitFacts) -> frozenset[str]:
+        self.noted.append(self.progress.failures())
         deleted = await super().commit(stream_id, offset, facts)
         if not self.is_lost:
             self.is_lost = True

@@ -18,7 +18,7 @@ from janitor.vacuums import carry_out_vacuums
 from meta import metrics
 from meta.client import MetaClient
 from meta.errors import DeletionHeld, MetaError
-from meta.process.shutdown import Shutdown, every
+from meta.process.shutdown import Shutdown
 from meta.self_report import Progress
 from segments.errors import StoreError, StoreUnusable
 from segments.ids import new_uuid7
@@ -26,6 +26,8 @@ from segments.location import Stores
 from segments.store.open import open_stores
 
 log = structlog.get_logger()
+# From a job's failure to its next run, unless its interval is shorter or it failed before, too.
+AGAIN_SECS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,31 +115,44 @@ class Toolbox:
 def repeat(
     job: Job, tools: Callable[[], Tools], shutdown: Shutdown, progress: Progress | None = None
 ) -> None:
-    """Run one job at its interval until shutdown."""
+    """Run one job at its interval until shutdown.
+
+    The second of two failures in a row is reported. The first one may be a restart of meta, so the
+    job runs again soon.
+    """
     progress = progress or Progress()
-    for _ in every(job.interval_secs, shutdown):
-        if run_once(job, tools):
+    failures = 0
+    while not shutdown.is_requested:
+        failure = run_once(job, tools)
+        failures = failures + 1 if failure else 0
+        if not failure:
             progress.made(job.name, job.name)
-        else:
-            progress.failed("its last run failed, see the log", job.name)
+        elif failures > 1:
+            progress.failed(failure, job.name)
+        shutdown.wait(min(AGAIN_SECS, job.interval_secs) if failures == 1 else job.interval_secs)
 
 
-def run_once(job: Job, tools: Callable[[], Tools]) -> bool:
-    """Run one job; a failure is logged, counted, and retried at the next interval."""
+def run_once(job: Job, tools: Callable[[], Tools]) -> str:
+    """Run one job; returns why it failed, "" if it did not. A failure is logged and counted."""
     started = time.monotonic()
     job_log = log.bind(job=job.name)
     try:
         job.run(tools())
     except DeletionHeld as error:
+        # An operator's decision, or that of a restore: the job did all that it may.
         job_log.warning("deletion_held", error=str(error))
+        failure = ""
     except StoreUnusable as error:
         job_log.error("chore_failed", error=str(error))
+        failure = str(error)
     except (MetaError, StoreError) as error:
         job_log.warning("chore_failed", error=str(error))
-    except Exception:  # noqa: BLE001 - the top of a job; counted below
+        failure = str(error)
+    except Exception as error:  # noqa: BLE001 - the top of a job; counted below
         job_log.exception("chore_failed")
+        failure = repr(error)
     else:
         metrics.JANITOR_CHORE_SECONDS.labels(job.name).observe(time.monotonic() - started)
-        return True
+        return ""
     metrics.JANITOR_CHORE_FAILURES.labels(job.name).inc()
-    return False
+    return failure

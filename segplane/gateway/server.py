@@ -53,6 +53,7 @@ def serve(settings: Settings, shutdown: Shutdown) -> None:
             return
         gateway = build(settings, meta, locator)
         server = http_server(settings, gateway)
+        # It works on requests alone, and tells each caller what fails.
         report = process_report("gateway", settings, Progress(), settings.bind, settings.tls)
         reporter = Reporter(report, locator).start()
         log.info("gateway_started", port=listener.getsockname()[1])

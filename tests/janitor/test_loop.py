@@ -16,11 +16,13 @@ from structlog.testing import capture_logs
 from janitor import config
 from janitor.config import Settings
 from janitor.jobs import Tools
-from janitor.loop import Job, repeat, run_once, schedule
-from meta.errors import Unavailable
+from janitor.loop import AGAIN_SECS, Job, repeat, run_once, schedule
+from meta.errors import DeletionHeld, Unavailable
 from meta.process.environment import Environment
 from meta.process.exits import ConfigError
 from meta.process.metrics_address import MetricsAddress
+from meta.process.shutdown import Shutdown
+from meta.self_report import Progress
 from segments.errors import StoreUnusable
 from segments.location import StoreLocation
 from tests.support.meta.server import MetaServer
@@ -44,15 +46,62 @@ def test_a_job_that_fails_is_tried_again(tools: Tools, error: Exception) -> None
     assert rounds == 3
 
 
-def test_a_failure_is_told_to_the_caller(tools: Tools) -> None:
-    def fail(tools: Tools) -> None:
-        raise Unavailable("away")
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (None, ""),
+        (Unavailable("away"), "away"),
+        (StoreUnusable("no bucket"), "no bucket"),
+        (ZeroDivisionError("x"), "ZeroDivisionError('x')"),
+        # An operator's decision, which `segplane deletion plan` and `segplane why` show.
+        (DeletionHeld("deletion is held"), ""),
+    ],
+    ids=repr,
+)
+def test_a_run_returns_why_it_failed(tools: Tools, error: Exception | None, failure: str) -> None:
+    def run(tools: Tools) -> None:
+        if error is not None:
+            raise error
 
-    def work(tools: Tools) -> None:
-        pass
+    assert run_once(Job("a job", 1, run), lambda: tools) == failure
 
-    assert run_once(Job("failing", 1, fail), lambda: tools) is False
-    assert run_once(Job("working", 1, work), lambda: tools) is True
+
+class NotedRests(Shutdown):
+    """Notes each rest and what is reported then, without waiting."""
+
+    def __init__(self, progress: Progress, rests: int) -> None:
+        super().__init__()
+        self.noted: list[tuple[float | None, list[str]]] = []
+        self._progress, self._rests = progress, rests
+
+    def wait(self, seconds: float | None = None) -> bool:
+        self.noted.append((seconds, self._progress.failures()))
+        if len(self.noted) == self._rests:
+            self.request()
+        return self.is_requested
+
+
+def test_a_failed_job_runs_again_soon_and_is_reported_if_it_fails_twice_in_a_row(
+    tools: Tools,
+) -> None:
+    outcomes = [Unavailable("away"), None, Unavailable("away"), Unavailable("still"), None]
+
+    def run(tools: Tools) -> None:
+        if error := outcomes.pop(0):
+            raise error
+
+    progress = Progress()
+    shutdown = NotedRests(progress, len(outcomes))
+    repeat(Job("sweep", 3_600.0, run), lambda: tools, shutdown, progress)
+
+    assert shutdown.noted == [
+        (AGAIN_SECS, []),
+        (3_600.0, []),
+        (AGAIN_SECS, []),
+        (3_600.0, ["sweep: still"]),
+        (3_600.0, []),
+    ]
+    assert progress.last[1] == "sweep"
 
 
 def test_a_failed_job_is_logged_under_the_field_names_of_this_release_and_the_last(

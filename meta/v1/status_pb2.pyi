@@ -65,7 +65,9 @@ class _HoldingStageEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HoldingS
     HOLDING_STAGE_NO_STREAM: _HoldingStage.ValueType  # 2
     """No collector has an active stream for the dataset. Amount: its live segments."""
     HOLDING_STAGE_QUOTA_REACHED: _HoldingStage.ValueType  # 3
-    """Collectors refuse exports: the records of this month have reached the quota. Amount: records."""
+    """Collectors refuse exports: the records of this month have reached the quota. Amount: records. A
+    reader learns neither them nor the limit.
+    """
     HOLDING_STAGE_EXPORTS_REFUSED: _HoldingStage.ValueType  # 4
     """Collectors refuse exports: too many segments await a merge. Amount: segments."""
     HOLDING_STAGE_AWAITS_RECONCILE: _HoldingStage.ValueType  # 5
@@ -73,9 +75,13 @@ class _HoldingStageEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HoldingS
     HOLDING_STAGE_NO_NURSERY: _HoldingStage.ValueType  # 6
     """No nursery reports, so committed records stay unmerged. Since: the last report."""
     HOLDING_STAGE_AWAITS_NURSERY: _HoldingStage.ValueType  # 7
-    """Committed records await a nursery. Since: the oldest commit. Amount: streams."""
+    """Committed records await a nursery. Since: the commit of the oldest baby segment, whose stream is the
+    subject, as in ListFreshness. Amount: baby segments.
+    """
     HOLDING_STAGE_PARKED: _HoldingStage.ValueType  # 8
-    """Streams cannot pass a baby segment that cannot be read. Amount: streams. Detail: the reason."""
+    """The same, but the stream of the oldest one cannot pass a baby segment that cannot be read. Since: then.
+    Detail: the reason.
+    """
     HOLDING_STAGE_WITHHELD: _HoldingStage.ValueType  # 9
     """Nurseries withhold the dataset: meta refuses its registrations, or its layout is not known. Amount:
     nurseries, which the subjects name. Detail: the reason, whose end may be cut.
@@ -87,9 +93,13 @@ class _HoldingStageEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HoldingS
     HOLDING_STAGE_NO_MERGE_WORKER: _HoldingStage.ValueType  # 11
     """No merge worker reports, and segments or tasks await a merge. Since: the last report."""
     HOLDING_STAGE_WORKERS_LIMITED: _HoldingStage.ValueType  # 12
-    """All merge workers are limited to other datasets. Amount: workers, which the subjects name."""
+    """All merge workers are limited to other datasets, and segments or tasks await a merge. Amount: workers,
+    which the subjects name.
+    """
     HOLDING_STAGE_MERGE_DEBT: _HoldingStage.ValueType  # 13
-    """Small segments await a merge. Since: the oldest one. Amount: segments."""
+    """Small segments await a merge. Since: the oldest one. Amount: segments. Detail: how the planner judges
+    those that are in no task.
+    """
     HOLDING_STAGE_OPEN_TASKS: _HoldingStage.ValueType  # 14
     """Open merge tasks. Since: the oldest one. Amount: tasks. Detail: those that have failed before."""
     HOLDING_STAGE_EXCLUDED_SEGMENTS: _HoldingStage.ValueType  # 15
@@ -117,7 +127,9 @@ HOLDING_STAGE_NO_TOKEN: HoldingStage.ValueType  # 1
 HOLDING_STAGE_NO_STREAM: HoldingStage.ValueType  # 2
 """No collector has an active stream for the dataset. Amount: its live segments."""
 HOLDING_STAGE_QUOTA_REACHED: HoldingStage.ValueType  # 3
-"""Collectors refuse exports: the records of this month have reached the quota. Amount: records."""
+"""Collectors refuse exports: the records of this month have reached the quota. Amount: records. A
+reader learns neither them nor the limit.
+"""
 HOLDING_STAGE_EXPORTS_REFUSED: HoldingStage.ValueType  # 4
 """Collectors refuse exports: too many segments await a merge. Amount: segments."""
 HOLDING_STAGE_AWAITS_RECONCILE: HoldingStage.ValueType  # 5
@@ -125,9 +137,13 @@ HOLDING_STAGE_AWAITS_RECONCILE: HoldingStage.ValueType  # 5
 HOLDING_STAGE_NO_NURSERY: HoldingStage.ValueType  # 6
 """No nursery reports, so committed records stay unmerged. Since: the last report."""
 HOLDING_STAGE_AWAITS_NURSERY: HoldingStage.ValueType  # 7
-"""Committed records await a nursery. Since: the oldest commit. Amount: streams."""
+"""Committed records await a nursery. Since: the commit of the oldest baby segment, whose stream is the
+subject, as in ListFreshness. Amount: baby segments.
+"""
 HOLDING_STAGE_PARKED: HoldingStage.ValueType  # 8
-"""Streams cannot pass a baby segment that cannot be read. Amount: streams. Detail: the reason."""
+"""The same, but the stream of the oldest one cannot pass a baby segment that cannot be read. Since: then.
+Detail: the reason.
+"""
 HOLDING_STAGE_WITHHELD: HoldingStage.ValueType  # 9
 """Nurseries withhold the dataset: meta refuses its registrations, or its layout is not known. Amount:
 nurseries, which the subjects name. Detail: the reason, whose end may be cut.
@@ -139,9 +155,13 @@ baby segments with such records; replayed and dropped ones count too.
 HOLDING_STAGE_NO_MERGE_WORKER: HoldingStage.ValueType  # 11
 """No merge worker reports, and segments or tasks await a merge. Since: the last report."""
 HOLDING_STAGE_WORKERS_LIMITED: HoldingStage.ValueType  # 12
-"""All merge workers are limited to other datasets. Amount: workers, which the subjects name."""
+"""All merge workers are limited to other datasets, and segments or tasks await a merge. Amount: workers,
+which the subjects name.
+"""
 HOLDING_STAGE_MERGE_DEBT: HoldingStage.ValueType  # 13
-"""Small segments await a merge. Since: the oldest one. Amount: segments."""
+"""Small segments await a merge. Since: the oldest one. Amount: segments. Detail: how the planner judges
+those that are in no task.
+"""
 HOLDING_STAGE_OPEN_TASKS: HoldingStage.ValueType  # 14
 """Open merge tasks. Since: the oldest one. Amount: tasks. Detail: those that have failed before."""
 HOLDING_STAGE_EXCLUDED_SEGMENTS: HoldingStage.ValueType  # 15
@@ -681,7 +701,9 @@ class Holding(_message.Message):
     """Reason or further numbers, in a few words; "" = none."""
     @_builtins.property
     def subjects(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Ids of the streams, segments, tasks or pins, or a name; at most ten of them."""
+        """Ids of the streams, segments or tasks, or names; at most ten of them. Names of processes and creators,
+        and streams that cannot pass, are empty for a reader, and so is `detail` of these.
+        """
 
     def __init__(
         self,
@@ -755,6 +777,7 @@ class PlanDeletionResponse(_message.Message):
     DATABASE_TIME_NANOS_FIELD_NUMBER: _builtins.int
     TABLE_OBJECTS_DUE_FIELD_NUMBER: _builtins.int
     TABLE_OBJECTS_KEPT_FIELD_NUMBER: _builtins.int
+    FORESEEN_BRAKES_FIELD_NUMBER: _builtins.int
     deletion_held: _builtins.bool
     """True while deletion is held: nothing is deleted, whatever is due."""
     database_time_nanos: _builtins.int
@@ -805,6 +828,12 @@ class PlanDeletionResponse(_message.Message):
     def table_objects_kept(self) -> Global___TableObjectAmount:
         """Metadata that a snapshot in use names, or that was handed out within the grace."""
 
+    @_builtins.property
+    def foreseen_brakes(self) -> _containers.RepeatedCompositeFieldContainer[Global___ForeseenBrake]:
+        """Brakes that the next deletion engages, of datasets that `planned` lists as due within an hour: it
+        holds their segments instead.
+        """
+
     def __init__(
         self,
         *,
@@ -821,14 +850,49 @@ class PlanDeletionResponse(_message.Message):
         database_time_nanos: _builtins.int = ...,
         table_objects_due: Global___TableObjectAmount | None = ...,
         table_objects_kept: Global___TableObjectAmount | None = ...,
+        foreseen_brakes: _abc.Iterable[Global___ForeseenBrake] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["all_waiting", b"all_waiting", "due", b"due", "later", b"later", "planned_left_out", b"planned_left_out", "table_objects_due", b"table_objects_due", "table_objects_kept", b"table_objects_kept", "waiting_left_out", b"waiting_left_out", "within_week", b"within_week"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_waiting", b"all_waiting", "database_time_nanos", b"database_time_nanos", "deletion_held", b"deletion_held", "due", b"due", "later", b"later", "planned", b"planned", "planned_left_out", b"planned_left_out", "table_objects_due", b"table_objects_due", "table_objects_kept", b"table_objects_kept", "unfinished_vacuums", b"unfinished_vacuums", "waiting", b"waiting", "waiting_left_out", b"waiting_left_out", "within_week", b"within_week"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_waiting", b"all_waiting", "database_time_nanos", b"database_time_nanos", "deletion_held", b"deletion_held", "due", b"due", "foreseen_brakes", b"foreseen_brakes", "later", b"later", "planned", b"planned", "planned_left_out", b"planned_left_out", "table_objects_due", b"table_objects_due", "table_objects_kept", b"table_objects_kept", "unfinished_vacuums", b"unfinished_vacuums", "waiting", b"waiting", "waiting_left_out", b"waiting_left_out", "within_week", b"within_week"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PlanDeletionResponse: _TypeAlias = PlanDeletionResponse  # noqa: Y015
+
+@_typing.final
+class ForeseenBrake(_message.Message):
+    """Dataset that loses more at once than the deletion brake lets through."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Id of the dataset."""
+    dataset_name: _builtins.str
+    """Its name."""
+    segments: _builtins.int
+    """Segments that the brake will hold: those without a successor that are due within an hour."""
+    size_bytes: _builtins.int
+    """Their bytes."""
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        dataset_name: _builtins.str = ...,
+        segments: _builtins.int = ...,
+        size_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "segments", b"segments", "size_bytes", b"size_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForeseenBrake: _TypeAlias = ForeseenBrake  # noqa: Y015
 
 @_typing.final
 class TableObjectAmount(_message.Message):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from meta.client import MetaClient
 from meta.v1 import status_pb2 as pb
+from segments.ids import is_canonical_uuid
 from segplane.health.processes import SECOND, span
 from segplane.terminal.plain_text import size_text
 
@@ -48,10 +49,11 @@ class DeletionForecast:
 
 
 def read_forecast(client: MetaClient, dataset: str | None, limit: int) -> DeletionForecast:
-    """Read and judge the plan of a dataset, or of all; raises MetaError."""
+    """Read and judge the plan of the dataset with a name or id, or of all; raises MetaError."""
     request = pb.PlanDeletionRequest(limit=limit)
     if dataset is not None:
-        request.dataset_name = dataset
+        is_id = is_canonical_uuid(dataset)
+        setattr(request, "dataset_id" if is_id else "dataset_name", dataset)
     plan = client.status.PlanDeletion(request)
     return DeletionForecast(plan, tuple(_needs(plan)))
 
@@ -92,3 +94,9 @@ def _needs(plan: pb.PlanDeletionResponse) -> Iterator[str]:
                 f" ({size_text(waiting.size_bytes)}) of {waiting.dataset_name}:"
                 f" `segplane deletion --release --dataset {name}` if they may go"
             )
+    for brake in plan.foreseen_brakes:
+        yield (
+            f"the deletion brake will hold {brake.segments} segments"
+            f" ({size_text(brake.size_bytes)}) of {brake.dataset_name} that are due:"
+            " `segplane deletion` shows it after the janitor's next run"
+        )

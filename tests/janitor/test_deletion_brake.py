@@ -15,7 +15,7 @@ from meta.store.deletion import retention
 from meta.store.deletion.baselines import SEGMENTS_FLOOR
 from meta.store.segments import burial
 from meta.store.versions import versions
-from meta.v1 import catalog_pb2
+from meta.v1 import catalog_pb2, status_pb2
 from meta.v1 import operations_pb2 as pb
 from segments.keys import join_key, merged_prefix
 from segplane.__main__ import app
@@ -53,6 +53,12 @@ def brakes(tools: Tools) -> list[pb.DeletionBrake]:
     return list(tools.meta.operations.GetServerState(pb.GetServerStateRequest()).deletion_brakes)
 
 
+def foreseen(tools: Tools) -> list[tuple[str, int, int]]:
+    """The brakes that the plan of deletion foresees: dataset, segments and bytes."""
+    plan = tools.meta.status.PlanDeletion(status_pb2.PlanDeletionRequest())
+    return [(b.dataset_name, b.segments, b.size_bytes) for b in plan.foreseen_brakes]
+
+
 def run(tools: Tools) -> list[str]:
     """Run the job; returns the datasets that it warns of."""
     with capture_logs() as events:
@@ -66,11 +72,13 @@ def test_half_of_a_dataset_is_deleted_and_not_one_segment_more(
     at, beyond = StoredDataset(tools, "at", 2 * LIVE), StoredDataset(tools, "beyond", 2 * LIVE)
     bury(meta_server, at.ids[:LIVE])
     bury(meta_server, beyond.ids[: LIVE + 1])
+    assert foreseen(tools) == [("beyond", LIVE + 1, 1_000 * (LIVE + 1))]
 
     warned = run(tools)
 
     assert (at.objects, beyond.objects) == (LIVE, 2 * LIVE)
     assert warned == ["beyond"]
+    assert foreseen(tools) == []
     assert metrics.BRAKED_DATASETS._value.get() == 1
     (brake,) = brakes(tools)
     assert (brake.dataset_name, brake.segments) == ("beyond", LIVE + 1)
@@ -146,6 +154,7 @@ def test_a_shorter_retention_is_held_unless_its_deletions_are_confirmed(
     with meta_server.running.database.write() as tx:
         buried = [retention.bury_expired(tx) for _ in range(3)]
     assert sum(buried) == 2 * LIVE
+    assert [name for name, *_ in foreseen(tools)] == ["other"]
 
     assert run(tools) == ["other"]
 
@@ -165,6 +174,7 @@ def test_small_datasets_merged_segments_and_deleted_datasets_are_not_held(
     bury(meta_server, deleted.ids)
     request = catalog_pb2.DeleteDatasetRequest(name="deleted")
     assert tools.meta.catalog.DeleteDataset(request).success
+    assert foreseen(tools) == []
 
     assert run(tools) == []
 

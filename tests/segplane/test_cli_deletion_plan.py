@@ -5,6 +5,7 @@ import json
 import pytest
 
 from meta.client import MetaClient
+from meta.store.deletion.baselines import SEGMENTS_FLOOR
 from tests.support.command_line import RunCommand
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.segments import WorkerDriver, Writer
@@ -47,7 +48,7 @@ def test_a_plan_shows_what_is_due_and_what_waits(
     due = run("deletion", "plan", "--limit", "1")
     execute(meta_server, BRAKE)
     braked = run("deletion", "plan")
-    only_web = run("deletion", "plan", "web", "--json")
+    only_web = run("deletion", "plan", web, "--json")
 
     assert soon.exit_code == 0
     assert soon.stdout.splitlines() == [
@@ -79,7 +80,30 @@ def test_a_plan_shows_what_is_due_and_what_waits(
     ]
     data = json.loads(only_web.stdout)
     assert (only_web.exit_code, data["ok"], data["needs"]) == (0, True, [])
-    assert [row["dataset_id"] for row in data["planned"]] == [web]
+    assert [(row["dataset_id"], row["cause"]) for row in data["planned"]] == [(web, "replaced")]
+
+
+def test_a_brake_to_come_needs_a_person_and_a_deleted_dataset_is_reached_by_its_id(
+    run: RunCommand, meta_client: MetaClient, meta_server: MetaServer
+) -> None:
+    dataset = CatalogDriver(meta_client).dataset("web")
+    Writer(meta_client).save_many(dataset, SEGMENTS_FLOOR + 1)
+    execute(
+        meta_server,
+        "UPDATE segments SET tombstone_version = created_version + 1,"
+        " tombstone_at = now() - interval '1 day'",
+    )
+    execute(meta_server, "UPDATE dataset_stats SET live_compressed_size_bytes = 0")
+
+    due = run("deletion", "plan", "web", "--json")
+    assert run("datasets", "delete", "web").exit_code == 0
+    deleted = run("deletion", "plan", dataset, "--json")
+
+    assert (due.exit_code, deleted.exit_code) == (1, 0)
+    (need,) = json.loads(due.stdout)["needs"]
+    assert need.startswith("the deletion brake will hold 101 segments (98.6 KiB) of web")
+    assert json.loads(deleted.stdout)["needs"] == []
+    assert run("deletion", "plan", "web").exit_code == 1
 
 
 def test_a_hold_needs_a_person(run: RunCommand) -> None:

@@ -38,7 +38,13 @@ def plan_deletion(server: ServerParts, request: pb.PlanDeletionRequest) -> pb.Pl
 
     def work(tx: Transaction) -> tuple[DeletionPlan, _TableObjects, ServerState, list[Vacuum]]:
         key = None if identifier is None else _key(tx, identifier)
-        scope = DeletionScope(key, lifetimes.tombstone_grace, lifetimes.dataset_grace, limit)
+        scope = DeletionScope(
+            key,
+            lifetimes.tombstone_grace,
+            lifetimes.dataset_grace,
+            limit,
+            server.settings.deletion_percent_max,
+        )
         return (
             deletion_plans.make(tx, scope),
             table_expiry.count_use(tx, key, lifetimes.tombstone_grace),
@@ -63,6 +69,7 @@ def plan_deletion(server: ServerParts, request: pb.PlanDeletionRequest) -> pb.Pl
         database_time_nanos=state.database_time_nanos,
         table_objects_due=due_objects,
         table_objects_kept=kept_objects,
+        foreseen_brakes=[filled(pb.ForeseenBrake, brake) for brake in plan.foreseen_brakes],
     )
 
 

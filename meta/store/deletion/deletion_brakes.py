@@ -30,9 +30,9 @@ _LOST = text(f"""
 """)  # noqa: S608
 # Includes segments that are due within the next hour: retention tombstones in batches, and the
 # first one alone would be small.
-_BRAKE = text(f"""
-    INSERT INTO deletion_brakes AS held (dataset_key, braked_at, segments, size_bytes,
-      live_size_bytes)
+def _beyond(chosen: str) -> str:
+    """Chosen datasets `d` that lose more than the brake lets through."""
+    return f"""
     SELECT d.key, now(), lost.segments, lost.size_bytes, t.live_compressed_size_bytes
     FROM datasets d JOIN dataset_stats t ON t.dataset_key = d.key CROSS JOIN LATERAL (
         SELECT count(*) AS segments, coalesce(sum(s.compressed_size_bytes), 0) AS size_bytes
@@ -40,13 +40,26 @@ _BRAKE = text(f"""
         WHERE s.dataset_key = d.key AND s.tombstone_version IS NOT NULL
           AND s.tombstone_at < {due_before()} + interval '1 hour'
           AND {UNAPPROVED}) lost
-    WHERE d.key = ANY(:keys) AND lost.segments > :floor
+    WHERE {chosen} AND lost.segments > :floor
       AND lost.size_bytes * 100 > :percent * (lost.size_bytes + t.live_compressed_size_bytes)
     ORDER BY d.key
+"""  # noqa: S608
+
+
+_BRAKE = text(f"""
+    INSERT INTO deletion_brakes AS held (dataset_key, braked_at, segments, size_bytes,
+      live_size_bytes) {_beyond("d.key = ANY(:keys)")}
     ON CONFLICT (dataset_key) DO UPDATE SET braked_at = coalesce(held.braked_at, now()),
       segments = excluded.segments, size_bytes = excluded.size_bytes,
       live_size_bytes = excluded.live_size_bytes
     RETURNING dataset_key
+""")
+_FORESEE = text(f"""
+    SELECT d.id, {shown_names.of("d")}, f.segments, f.size_bytes::bigint
+    FROM ({_beyond("d.id = ANY(:ids) AND d.deleted_at IS NULL")}) f JOIN datasets d ON d.key = f.key
+    WHERE NOT EXISTS (SELECT FROM deletion_brakes b
+                      WHERE b.dataset_key = f.key AND b.braked_at IS NOT NULL)
+    ORDER BY f.size_bytes DESC, f.key
 """)  # noqa: S608
 _HELD = text(f"""
     SELECT s.id FROM segments s JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
@@ -82,6 +95,16 @@ class DeletionBrake:
     braked_at_nanos: int
 
 
+@dataclass(frozen=True, slots=True)
+class ForeseenBrake:
+    """A dataset that the next deletion brakes, and the segments that it then holds."""
+
+    dataset_id: UUID
+    dataset_name: str
+    segments: int
+    size_bytes: int
+
+
 def brake(
     tx: Transaction,
     segment_ids: Sequence[UUID],
@@ -103,8 +126,26 @@ def brake(
     keys = list(tx.execute(_LOST, {"ids": list(segment_ids)}).scalars())
     if not keys:
         return ()
-    values = {"keys": keys, "grace": grace_secs, "percent": percent_max, "floor": SEGMENTS_FLOOR}
+    values = {"keys": keys, **_bounds(grace_secs, percent_max)}
     return set(tx.execute(_BRAKE, values).scalars())
+
+
+def foresee(
+    tx: Transaction, dataset_ids: Collection[UUID], *, grace_secs: float, percent_max: int
+) -> Sequence[ForeseenBrake]:
+    """Return the brakes to come, of datasets with segments without a successor that fall due.
+
+    A baseline that `brake` settles before it counts lets nothing of them through, because a dataset
+    beyond the bound is not settled.
+    """
+    if percent_max >= 100 or not dataset_ids:
+        return ()
+    values = {"ids": list(dataset_ids), **_bounds(grace_secs, percent_max)}
+    return [ForeseenBrake(*row) for row in tx.execute(_FORESEE, values)]
+
+
+def _bounds(grace_secs: float, percent_max: int) -> dict[str, float]:
+    return {"grace": grace_secs, "percent": percent_max, "floor": SEGMENTS_FLOOR}
 
 
 def unapproved(tx: Transaction, segment_ids: Sequence[UUID], keys: Collection[int]) -> set[UUID]:

@@ -7,19 +7,25 @@ from uuid import UUID
 
 from sqlalchemy import Row
 
-from meta.store.deletion.deletion_plan_statement import HOURS_MAX, LATER, PLAN
+from meta.store.deletion import deletion_brakes
+from meta.store.deletion.deletion_brakes import ForeseenBrake
+from meta.store.deletion.deletion_plan_statement import HOURS_MAX, LATER, PLAN, DeletionCause
 from meta.store.engine.pool import Transaction
 from meta.store.pins import pins
+
+# Causes of tombstones without a successor.
+_BRAKED_CAUSES = (DeletionCause.EXPIRED, DeletionCause.VACUUM)
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionScope:
-    """The dataset of a plan, None = all; graces of the server; most rows of each list."""
+    """The dataset of a plan, None = all; graces of the server; most rows of each list; the brake."""
 
     dataset_key: int | None
     grace_secs: float
     dataset_grace_secs: float
     most: int
+    percent_max: int = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,8 @@ class DeletionPlan:
     within_week: DeletionAmount
     later: DeletionAmount
     all_waiting: DeletionAmount
+    # Of the datasets that `planned` lists as due within an hour.
+    foreseen_brakes: Sequence[ForeseenBrake]
 
 
 def make(tx: Transaction, scope: DeletionScope) -> DeletionPlan:
@@ -84,13 +92,20 @@ def make(tx: Transaction, scope: DeletionScope) -> DeletionPlan:
         if row.rank == 0
     }
     listed = [row for row in rows if row.rank > 0]
+    planned = [PlannedDeletion(*row[2:8]) for row in listed if not row.obstacle]
     return DeletionPlan(
-        [PlannedDeletion(*row[2:8]) for row in listed if not row.obstacle],
+        planned,
         [_waiting(row) for row in listed if row.obstacle],
         due=amounts.get((0, 0), DeletionAmount()),
         within_week=amounts.get((0, HOURS_MAX), DeletionAmount()),
         later=amounts.get((0, LATER), DeletionAmount()),
         all_waiting=amounts.get((1, 0), DeletionAmount()),
+        foreseen_brakes=deletion_brakes.foresee(
+            tx,
+            {row.dataset_id for row in planned if row.hour <= 1 and row.cause in _BRAKED_CAUSES},
+            grace_secs=scope.grace_secs,
+            percent_max=scope.percent_max,
+        ),
     )
 
 

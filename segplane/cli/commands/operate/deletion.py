@@ -12,6 +12,8 @@ from segplane.cli.output import NONE, Answer, facts, message_dict, size_text, ta
 from segplane.cli.parameters import Option, Positional
 
 if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
     from segplane.health.deletions import DeletionForecast
 
 app = group()
@@ -63,7 +65,8 @@ plans = with_subcommands(app, "deletion")
 def plan(
     client: MetaClient,
     dataset: Annotated[
-        str | None, Positional(metavar="[DATASET]", help="Only this dataset.")
+        str | None,
+        Positional(metavar="[DATASET]", help="Only this dataset, by name, or a deleted one by id."),
     ] = None,
     limit: Annotated[
         int, Option(min=1, max=ROWS_MAX, help="Most rows of each table; the soonest come first.")
@@ -73,13 +76,29 @@ def plan(
 
     Hours count from now, for a week. A live segment is read until its retention ends, and deleted
     a grace later. Orphans are not in it: the janitor finds them in the bucket. The exit code is 1
-    if deletion needs a person: it is held, or a brake is on.
+    if deletion needs a person: it is held, or a brake is on or about to be.
     """
     from segplane.health.deletions import read_forecast
 
     forecast = read_forecast(client, dataset, limit)
-    data = {"ok": not forecast.needs, "needs": list(forecast.needs)} | message_dict(forecast.plan)
-    return Answer(data, _plan_lines(forecast), exit_code=int(bool(forecast.needs)))
+    return Answer(_plan_data(forecast), _plan_lines(forecast), exit_code=int(bool(forecast.needs)))
+
+
+def _plan_data(forecast: "DeletionForecast") -> dict[str, object]:
+    reply = forecast.plan
+    return {
+        "ok": not forecast.needs,
+        "needs": list(forecast.needs),
+        **message_dict(reply),
+        "planned": [_row(row, "cause", "DELETION_CAUSE_") for row in reply.planned],
+        "waiting": [_row(row, "obstacle", "DELETION_OBSTACLE_") for row in reply.waiting],
+    }
+
+
+def _row(row: "Message", word: str, prefix: str) -> dict[str, object]:
+    """Return a row with one of its fields as a word in lower case."""
+    fields = message_dict(row)
+    return {**fields, word: str(fields[word]).removeprefix(prefix).lower()}
 
 
 def _plan_lines(forecast: "DeletionForecast") -> Iterator[str]:

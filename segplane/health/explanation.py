@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from meta.client import MetaClient
 from meta.v1 import status_pb2 as pb
 from segments.ids import is_canonical_uuid
+from segplane.health.freshness import LATE_NANOS
 from segplane.health.processes import SECOND, span
 
-# Nurseries merge within seconds, or ten times as late while merges are behind.
-LATE_NANOS = 600 * SECOND
 # An open merge task waits for its turn, which comes within hours.
 OLD_TASK_NANOS = 86_400 * SECOND
 
@@ -33,8 +32,8 @@ def _if_empty(held: pb.Holding, _age_nanos: int) -> bool:
     return held.amount == 0
 
 
-def _if_late(held: pb.Holding, age_nanos: int) -> bool:
-    return held.since_nanos > 0 and age_nanos > LATE_NANOS
+def _if_late(_held: pb.Holding, age_nanos: int) -> bool:
+    return age_nanos >= LATE_NANOS
 
 
 def _if_old(_held: pb.Holding, age_nanos: int) -> bool:
@@ -49,8 +48,9 @@ def _at_limit(held: pb.Holding, _age_nanos: int) -> bool:
 class StageRule:
     """Rule of a stage.
 
-    The sentence may have {counted}, the amount with its noun, and {amount}, {limit}, {subject};
-    the command {dataset} and {subject}. Its detail and times follow the sentence.
+    The sentence may have {counted}, the amount with its noun, {limits}, the limit if it is known,
+    and {amount}, {limit}, {subject}; the command {dataset} and {subject}. Its detail and times
+    follow the sentence.
     """
 
     sentence: str
@@ -63,6 +63,7 @@ _RULES: Mapping[int, StageRule] = {
     pb.HOLDING_STAGE_NO_TOKEN: StageRule(
         "no ingest token routes to it, so collectors bring no records",
         "segplane tokens create {token} --dataset {dataset}",
+        _if_empty,
     ),
     pb.HOLDING_STAGE_NO_STREAM: StageRule(
         "no collector has an active stream for it: none has received a record since it started",
@@ -70,7 +71,7 @@ _RULES: Mapping[int, StageRule] = {
         _if_empty,
     ),
     pb.HOLDING_STAGE_QUOTA_REACHED: StageRule(
-        "collectors refuse its exports: {amount} of {limit} records of this month have come",
+        "collectors refuse its exports: the records of this month have reached the quota{limits}",
         "segplane datasets limits {dataset}",
     ),
     pb.HOLDING_STAGE_EXPORTS_REFUSED: StageRule(
@@ -89,15 +90,13 @@ _RULES: Mapping[int, StageRule] = {
         "committed records of {counted} await a nursery",
         "segplane status",
         _if_late,
-        noun="stream",
+        noun="baby segment",
     ),
     pb.HOLDING_STAGE_PARKED: StageRule(
-        "{counted} cannot pass a baby segment",
-        "segplane streams show {subject}",
-        noun="stream",
+        "a stream cannot pass a baby segment", "segplane streams show {subject}"
     ),
     pb.HOLDING_STAGE_WITHHELD: StageRule(
-        "nursery {subject} withholds it: meta refuses its segments, or its layout is not known",
+        "a nursery withholds it: meta refuses its segments, or its layout is not known",
         "segplane datasets limits {dataset}",
     ),
     pb.HOLDING_STAGE_QUARANTINED: StageRule(
@@ -213,8 +212,6 @@ class Explanation:
         ]
         if not waits:
             return "all committed records are visible"
-        if waits[0] == 0:
-            return "committed records are being merged"
         return f"committed records wait for {span(self.now_nanos - waits[0])}"
 
 
@@ -244,16 +241,20 @@ def _judged(
             counted=f"{held.amount} {rule.noun}{'s' * (held.amount != 1)}",
             amount=held.amount,
             limit=held.limit,
+            limits=f" of {held.limit}" if held.limit else "",
             subject=subject,
         )
-        command = rule.command.format(
+        # Readers are not told some subjects.
+        is_told = subject or "{subject}" not in rule.command
+        detail = held.detail if is_told else "an admin is told more"
+        command = (rule.command if is_told else "segplane why {dataset}").format(
             dataset=shlex.quote(dataset),
             subject=shlex.quote(subject),
             token=shlex.quote(f"{dataset}-token"),
         )
         yield JudgedHolding(
             held,
-            ", ".join((sentence, *_times(held, now_nanos))) + (held.detail and f": {held.detail}"),
+            ", ".join((sentence, *_times(held, now_nanos))) + (detail and f": {detail}"),
             command,
             rule.need(held, now_nanos - held.since_nanos if held.since_nanos else 0),
         )

@@ -82,8 +82,9 @@ NO_LIMITS = {
     # Counts and searches of ExplainDataset.
     "of them, up to 1,000",
     "of tasks up to 10,000",
-    "each of at most 1,000 streams",
+    "QUARANTINED counts at most 1,000 ranges",
     "MERGE_DEBT counts at most 50,000 small",
+    "and judges at most 10,000 of",
 }
 
 

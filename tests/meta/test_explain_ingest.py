@@ -8,9 +8,10 @@ import pytest
 from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings
-from meta.errors import InvalidArgument, NotFound, RoleRefused
+from meta.errors import InvalidArgument, NotFound
 from meta.self_report import SILENT_SECS, Progress, waiting_part
-from meta.store.streams import dataset_backlog, detached_streams
+from meta.store.registration import quarantined_ranges
+from meta.store.streams import detached_streams
 from meta.v1 import operations_pb2
 from meta.v1 import status_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver
@@ -23,6 +24,22 @@ from tests.support.meta.segments import Writer
 from tests.support.meta.server import MetaServer
 
 SECOND = 10**9
+# Baby segments of `app` before two of `web`, all from seven minutes ago.
+BEHIND = 150
+BACKLOG = f"""
+    INSERT INTO baby_segments (stream_id, "offset", start_ns, end_ns, size_bytes, num_records,
+      committed_at, dataset_ids)
+    SELECT cast(%(stream)s AS uuid), n, 1, 2, 1, 1, now() - interval '7 min' - interval '1 s',
+      ARRAY[CASE WHEN n < {BEHIND} THEN cast(%(app)s AS uuid) ELSE cast(%(web)s AS uuid) END]
+    FROM generate_series(0, {BEHIND + 1}) n
+"""  # noqa: S608
+HEAD = "UPDATE stream_heads SET committed_offset = %s, is_pending = true WHERE stream_id = %s"
+# Ranges of schema violations, each apart from the next.
+RANGES = """
+    INSERT INTO quarantined_ranges (stream_id, verdict, first_offset, last_offset, dataset_id)
+    SELECT cast(%s AS uuid), %s, 3 * n, 3 * n + 1, cast(%s AS uuid)
+    FROM generate_series(1, cast(%s AS integer)) n
+"""
 
 
 @dataclass(frozen=True)
@@ -100,42 +117,22 @@ def test_committed_records_await_a_nursery_until_it_merges_them(scene: Scene) ->
     assert explain(scene.client, "app").keys() == {"AWAITS_NURSERY"}
 
 
-def test_a_backlog_of_other_datasets_is_searched_to_its_bound(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+def test_records_behind_a_backlog_of_another_dataset_wait_as_freshness_has_it(
+    meta_server: MetaServer, scene: Scene
 ) -> None:
-    monkeypatch.setattr(dataset_backlog, "BABIES_MAX", 3)
-    for offset in range(2):
-        scene.commit(offset, scene.app)
-    assert explain(scene.client) == {}
-    scene.commit(2, scene.web)
-    assert explain(scene.client)["AWAITS_NURSERY"].since_nanos > 0
-
-    scene.merge(scene.web, -1, 2)
-    for offset in range(3, 6):
-        scene.commit(offset, scene.app)
-    assert explain(scene.client) == {}
-    scene.commit(6, scene.web)
-
-    waiting = explain(scene.client)["AWAITS_NURSERY"]
-    assert (waiting.amount, waiting.since_nanos) == (1, 0)
-    assert (
-        waiting.detail
-        == "in 1 of them the first 3 baby segments are of other datasets, more follow"
-    )
-
-
-def test_streams_of_a_dataset_are_searched_to_their_bound(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dataset_backlog, "STREAMS_MAX", 11)
-    token = CatalogDriver(scene.client).token(scene.web)
-    for number in range(12):
-        driver = IngestionDriver(scene.client, f"collector-{number}")
-        driver.commit(driver.register(token).stream_id, 0, scene.web)
+    with psycopg.connect(meta_server.settings.database.url) as connection:
+        connection.execute(BACKLOG, {"stream": scene.stream, "web": scene.web, "app": scene.app})
+        connection.execute(HEAD, [BEHIND + 1, scene.stream])
 
     waiting = explain(scene.client)["AWAITS_NURSERY"]
 
-    assert (waiting.amount, len(waiting.subjects)) == (11, 10)
+    request = pb.ListFreshnessRequest(name="web")
+    reply = scene.client.status.ListFreshness(request)
+    (web,) = reply.datasets
+    assert (web.offset, web.babies) == (BEHIND, 2)
+    assert (waiting.since_nanos, waiting.amount) == (web.oldest_committed_at_nanos, 2)
+    assert list(waiting.subjects) == [scene.stream]
+    assert reply.database_time_nanos - waiting.since_nanos > 420 * SECOND
 
 
 def test_no_nursery_reports_before_one_does_after_its_end_and_after_its_silence(
@@ -176,6 +173,7 @@ def test_a_parked_stream_holds_the_datasets_that_have_records_in_it(scene: Scene
     assert (list(parked.subjects), parked.amount) == ([scene.stream], 1)
     assert parked.detail == "offset 0: it is gone"
     assert parked.since_nanos > 0
+    assert explain(scene.client, "app").keys() == {"PARKED"}
     scene.merge(scene.app, -1, 0)
     assert explain(scene.client).keys() == {"AWAITS_NURSERY"}
 
@@ -233,6 +231,26 @@ def test_the_quota_of_the_month_holds_a_dataset_from_its_last_record_on(scene: S
     assert (held.amount, held.limit) == (20, 20)
 
 
+def test_quarantined_records_are_counted_whatever_ranges_other_datasets_have(
+    meta_server: MetaServer, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = quarantined_ranges.RANGES_MAX
+    token = CatalogDriver(scene.client).token(scene.web)
+    newer = IngestionDriver(scene.client, "another").register(token).stream_id
+
+    def add(stream: str, verdict: str, dataset_id: str, ranges: int) -> pb.Holding:
+        with psycopg.connect(meta_server.settings.database.url) as connection:
+            connection.execute(RANGES, [stream, verdict, dataset_id, ranges])
+        return explain(scene.client).get("QUARANTINED", pb.Holding())
+
+    assert add(scene.stream, "a", scene.app, most).amount == 0
+    assert add(scene.stream, "b", scene.web, 1).amount == 2
+    assert add(scene.stream, "c", scene.web, most).amount == 2 * most
+    assert set(add(newer, "a", scene.web, 1).subjects) == {scene.stream, newer}
+    monkeypatch.setattr(quarantined_ranges, "STREAMS_MAX", 1)
+    assert list(explain(scene.client)["QUARANTINED"].subjects) == [newer]
+
+
 def test_a_dataset_is_named_by_its_id_or_its_name(meta_client: MetaClient) -> None:
     for request in (
         pb.ExplainDatasetRequest(name="missing"),
@@ -243,17 +261,3 @@ def test_a_dataset_is_named_by_its_id_or_its_name(meta_client: MetaClient) -> No
     for request in (pb.ExplainDatasetRequest(), pb.ExplainDatasetRequest(id="x")):
         with pytest.raises(InvalidArgument):
             meta_client.status.ExplainDataset(request)
-
-
-def test_readers_of_all_datasets_may_ask_and_collectors_may_not(meta_settings: Settings) -> None:
-    with guarded(meta_settings) as guard:
-        CatalogDriver(guard.admin).dataset("web")
-        with guard.client(Role.READER) as reader:
-            assert "NO_TOKEN" in explain(reader)
-        with guard.client(Role.INGEST) as collector, pytest.raises(RoleRefused):
-            explain(collector)
-        with (
-            guard.client(Role.READER, "limited", dataset_names=["web"]) as limited,
-            pytest.raises(RoleRefused),
-        ):
-            explain(limited)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from uuid import UUID
 
 import pytest
 from sqlalchemy import text
@@ -15,7 +14,7 @@ from meta.store.merging.merge_debt import DayLimits
 from meta.store.pins import pin_lists
 from meta.store.registration import quarantined_ranges
 from meta.store.status import processes
-from meta.store.streams import dataset_backlog, detached_streams
+from meta.store.streams import dataset_sources, detached_streams
 from meta.store.workers import seen, settings
 from tests.meta.test_plan_shapes import filled
 from tests.support.meta.plans import rows_of_statements
@@ -23,25 +22,15 @@ from tests.support.meta.server import MetaServer
 
 ROWS = 15_000
 LIMITS = DayLimits(16, 4, 3_600.0)
-# Streams of the explained dataset, each with a few baby segments of others before one of its own.
-STREAMS, BABIES = 10, 5
+# Streams of the explained dataset.
+STREAMS = 10
 FILL = (
-    "UPDATE stream_heads SET is_pending = true",
     """
     INSERT INTO stream_datasets (stream_id, dataset_id, merged_offset, base_offset, changed_version)
     SELECT s.id, d.id, 9, -1, 0
     FROM (SELECT id FROM ingest_streams ORDER BY id LIMIT :streams) s, datasets d
     WHERE d.name = 'dataset 3'
     """,
-    """
-    INSERT INTO baby_segments (stream_id, "offset", start_ns, end_ns, size_bytes, num_records,
-      dataset_ids)
-    SELECT h.stream_id, n, 1, 2, 1, 1, ARRAY[(
-      SELECT id FROM datasets WHERE name = CASE WHEN n = 9 + :babies THEN 'dataset 3'
-                                                ELSE 'dataset 1' END)]
-    FROM stream_heads h, generate_series(10, 9 + :babies) n
-    """,
-    "UPDATE stream_heads SET committed_offset = 9 + :babies",
     """
     INSERT INTO quarantined_ranges (stream_id, verdict, first_offset, last_offset, dataset_id)
     SELECT s.id, 'v', 1, 2, d.id FROM ingest_streams s, datasets d WHERE d.name = 'dataset 1'
@@ -61,7 +50,7 @@ def database(module_meta: MetaServer) -> Database:
     with database.write() as tx:
         tx.execute(text("SET LOCAL statement_timeout = 0"))
         for statement in FILL:
-            tx.execute(text(statement), {"streams": STREAMS, "babies": BABIES})
+            tx.execute(text(statement), {"streams": STREAMS})
     with database.single() as tx:
         tx.execute(text("SET statement_timeout = 0"))
         tx.execute(text("VACUUM ANALYZE"))
@@ -73,16 +62,14 @@ def calls(database: Database) -> dict[str, Callable[[Transaction], object]]:
     with database.read() as tx:
         statement = text("SELECT id, key FROM datasets WHERE name = 'dataset 3'")
         dataset_id, key = tx.execute(statement).one()
-        waiting = dataset_backlog.waiting(tx, dataset_id)
-    assert len(waiting) == STREAMS
-    assert all(stream.committed_at_nanos for stream in waiting)
-    streams: list[UUID] = [stream.stream_id for stream in waiting]
+        entries = text("SELECT stream_id FROM stream_datasets WHERE dataset_id = :dataset LIMIT 10")
+        streams = list(tx.execute(entries, {"dataset": dataset_id}).scalars())
+    assert len(streams) == STREAMS
     return {
-        "sources": partial(dataset_backlog.sources, dataset_id=dataset_id),
-        "waiting": partial(dataset_backlog.waiting, dataset_id=dataset_id),
+        "sources": partial(dataset_sources.sources, dataset_id=dataset_id),
         "detached": partial(detached_streams.of_dataset, dataset_id=dataset_id, most=1_000),
         "parked": partial(parked_streams.among, stream_ids=streams),
-        "quarantined": partial(quarantined_ranges.of_dataset, dataset_id=dataset_id, most=1_000),
+        "quarantined": partial(quarantined_ranges.of_dataset, dataset_id=dataset_id),
         "debt": partial(merge_debt.of_dataset, dataset_key=key, limits=LIMITS),
         "tasks": partial(merge_debt.open_tasks, dataset_key=key),
         "excluded": partial(merge_debt.excluded, dataset_key=key, most=1_000),
@@ -104,12 +91,3 @@ def test_each_part_reads_the_rows_of_its_dataset(database: Database) -> None:
     }
 
     assert {name: count for name, count in read.items() if count > 200} == {}
-
-
-@pytest.mark.database_owner
-@pytest.mark.one_meta
-def test_a_backlog_is_searched_to_its_first_baby_segment(database: Database) -> None:
-    (rows,) = rows_of_statements(database, calls(database)["waiting"])
-
-    # An entry, a head, a stream, and baby segments with a look-up of each stamp of another dataset.
-    assert rows <= STREAMS * (3 + 3 * BABIES)

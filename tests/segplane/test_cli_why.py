@@ -59,8 +59,10 @@ def test_a_dataset_in_order_is_a_line_and_exit_code_0(
         == f"{name}: nothing needs a person, all committed records are visible\n"
     )
     data = json.loads(run("why", name, "--json").stdout)
+    assert int(data.pop("database_time_nanos")) > 0
     assert data == {
         "ok": True,
+        "needs": [],
         "dataset_id": collector.dataset_id,
         "dataset_name": name,
         "holdings": [],
@@ -84,7 +86,7 @@ def test_records_wait_until_a_real_nursery_starts(
         "      next: segplane status",
     ]
     assert "for information:" in held.stdout
-    assert "committed records of 1 stream await a nursery" in held.stdout
+    assert "committed records of 1 baby segment await a nursery" in held.stdout
     request.getfixturevalue("real_nursery")
     wait_until(lambda: stages(run, name) == {}, "the nursery merges")
     assert run("why", name).exit_code == 0
@@ -112,7 +114,7 @@ def test_a_parked_stream_leads_to_the_stream(run: RunCommand, collector: Collect
     held = stages(run, name_of(collector))["parked"]
 
     assert held["subjects"] == [collector.stream_id]
-    assert "1 stream cannot pass a baby segment" in held["sentence"]
+    assert "a stream cannot pass a baby segment" in held["sentence"]
     shown = run(*shlex.split(held["next"])[1:])
     assert shown.exit_code == 0, shown.output
     assert f"parked: {collector.stream_id} at offset 0" in shown.stdout

@@ -40,7 +40,6 @@ def find(explained: Explained) -> Iterator[pb.Holding]:
             pb.HOLDING_STAGE_PINNED,
             pins.oldest_nanos,
             until_nanos=pins.last_end_nanos,
-            subjects=pins.first_ids,
             amount=pins.number,
             detail=f"up to {pins.held_segments} deleted segments kept",
         )

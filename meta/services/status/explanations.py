@@ -1,5 +1,7 @@
 """Explanation of a dataset: the stages that hold its data now."""
 
+from meta import access
+from meta.access import Role
 from meta.services.messages import checks
 from meta.services.server_parts import ServerParts
 from meta.services.status import deletion_holdings, ingest_holdings, merge_holdings
@@ -11,6 +13,13 @@ from meta.store.versions import clock
 from meta.v1 import status_pb2 as pb
 
 KINDS = ("nursery", merge_holdings.KIND)
+# Stages with names of processes and creators, and reasons, which readers are not told elsewhere.
+_NAMING = (
+    pb.HOLDING_STAGE_QUOTA_REACHED,
+    pb.HOLDING_STAGE_PARKED,
+    pb.HOLDING_STAGE_WITHHELD,
+    pb.HOLDING_STAGE_WORKERS_LIMITED,
+)
 _FINDERS = (ingest_holdings.find, merge_holdings.find, deletion_holdings.find)
 
 
@@ -32,7 +41,7 @@ def explain_dataset(
             {kind: server.reports.of_kind(tx, kind) for kind in KINDS},
             debts,
         )
-        holdings = [held for find in _FINDERS for held in find(explained)]
+        holdings = [_shown(held) for find in _FINDERS for held in find(explained)]
         return pb.ExplainDatasetResponse(
             dataset_id=str(dataset.id),
             dataset_name=dataset.name,
@@ -41,3 +50,12 @@ def explain_dataset(
         )
 
     return server.transactions.read(work)
+
+
+def _shown(held: pb.Holding) -> pb.Holding:
+    """Return a holding as its caller may see it."""
+    if held.stage not in _NAMING or access.current.get().role is not Role.READER:
+        return held
+    # The quota of a creator is withheld as well.
+    amount = 0 if held.stage == pb.HOLDING_STAGE_QUOTA_REACHED else held.amount
+    return pb.Holding(stage=held.stage, since_nanos=held.since_nanos, amount=amount)

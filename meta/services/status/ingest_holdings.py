@@ -8,7 +8,8 @@ from meta.services.status.holdings import COUNTED_MAX, Explained, holding
 from meta.store.catalog import usage
 from meta.store.damage import parked_streams
 from meta.store.registration import quarantined_ranges
-from meta.store.streams import dataset_backlog, detached_streams
+from meta.store.status import freshness
+from meta.store.streams import dataset_sources, detached_streams
 from meta.store.versions import witness_state
 from meta.v1 import status_pb2 as pb
 
@@ -22,13 +23,13 @@ def find(explained: Explained) -> Iterator[pb.Holding]:
         yield holding(pb.HOLDING_STAGE_NO_NURSERY, explained.reports["nursery"].seen_nanos)
     yield from _waiting(explained)
     yield from _withheld(explained)
-    offsets = quarantined_ranges.of_dataset(explained.tx, explained.dataset.id, COUNTED_MAX)
+    offsets = quarantined_ranges.of_dataset(explained.tx, explained.dataset.id)
     if offsets:
         yield holding(pb.HOLDING_STAGE_QUARANTINED, subjects=offsets, amount=sum(offsets.values()))
 
 
 def _sources(explained: Explained) -> Iterator[pb.Holding]:
-    sources = dataset_backlog.sources(explained.tx, explained.dataset.id)
+    sources = dataset_sources.sources(explained.tx, explained.dataset.id)
     if not sources.is_routed:
         yield holding(pb.HOLDING_STAGE_NO_TOKEN, amount=explained.live_segments)
     if not sources.has_stream:
@@ -71,30 +72,21 @@ def _detached(explained: Explained) -> Iterator[pb.Holding]:
 
 
 def _waiting(explained: Explained) -> Iterator[pb.Holding]:
-    """Yield committed records that are not merged, those of parked streams apart."""
-    waiting = dataset_backlog.waiting(explained.tx, explained.dataset.id)
-    parked = parked_streams.among(explained.tx, [stream.stream_id for stream in waiting])
-    parked_ids = {stream.stream_id for stream in parked}
-    others = [stream for stream in waiting if stream.stream_id not in parked_ids]
-    if others:
-        uncertain = sum(not stream.committed_at_nanos for stream in others)
-        searched = f"the first {dataset_backlog.BABIES_MAX} baby segments"
-        detail = f"in {uncertain} of them {searched} are of other datasets, more follow"
-        yield holding(
+    """Yield what ListFreshness has as the oldest that waits, with the reason of a parked stream."""
+    for row in freshness.read_one(explained.tx, explained.dataset.id).datasets:
+        if row.stream_id is None:
+            continue
+        stage, since_nanos, detail = (
             pb.HOLDING_STAGE_AWAITS_NURSERY,
-            others[0].committed_at_nanos,
-            subjects=[stream.stream_id for stream in others],
-            amount=len(others),
-            detail=detail if uncertain else "",
+            row.oldest_committed_at_nanos,
+            "more may wait" if row.is_at_least else "",
         )
-    if parked:
-        first = parked[0]
+        for parked in parked_streams.among(explained.tx, [row.stream_id]):
+            if parked.offset <= row.offset:
+                stage, since_nanos = pb.HOLDING_STAGE_PARKED, parked.parked_at_nanos
+                detail = f"offset {parked.offset}: {parked.reason}"
         yield holding(
-            pb.HOLDING_STAGE_PARKED,
-            first.parked_at_nanos,
-            subjects=[stream.stream_id for stream in parked],
-            amount=len(parked),
-            detail=f"offset {first.offset}: {first.reason}",
+            stage, since_nanos, subjects=[row.stream_id], amount=row.babies, detail=detail
         )
 
 

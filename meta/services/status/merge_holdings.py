@@ -1,10 +1,13 @@
 """Stages of merges: segments and tasks that wait, workers that do not take them, rewrites."""
 
+from collections import Counter
 from collections.abc import Iterator
 
+from meta.planning.planner import Candidate, Eligibility, eligibilities
 from meta.self_report import SILENT_SECS
 from meta.services.status.holdings import COUNTED_MAX, Explained, holding
-from meta.store.merging import merge_debt
+from meta.store.merging import merge_debt, merge_planning
+from meta.store.merging.merge_planning import SegmentFilter
 from meta.store.rewrites import rewrite_jobs
 from meta.store.rewrites.rewrite_jobs import JobState
 from meta.store.workers import seen, settings
@@ -12,6 +15,14 @@ from meta.v1 import status_pb2 as pb
 
 KIND = "merge_worker"
 WORKERS_MAX = 100
+# Small segments that are judged as the planner judges them.
+JUDGED_MAX = 10_000
+_REASONS = {
+    Eligibility.ELIGIBLE: "for the next planning",
+    Eligibility.DAY_NOT_QUIET: "until their day is quiet",
+    Eligibility.FEW_SEGMENTS: "of days with few of them",
+    Eligibility.LARGE_ENOUGH: "of the target size",
+}
 
 
 def find(explained: Explained) -> Iterator[pb.Holding]:
@@ -19,19 +30,21 @@ def find(explained: Explained) -> Iterator[pb.Holding]:
     tx, key, server = explained.tx, explained.dataset.key, explained.server
     debt = server.debts.of_dataset(tx, key)
     tasks = merge_debt.open_tasks(tx, key)
-    if (debt.segments or tasks.number) and not explained.reports_now(KIND):
-        yield holding(
-            pb.HOLDING_STAGE_NO_MERGE_WORKER,
-            explained.reports[KIND].seen_nanos,
-            amount=debt.segments,
-        )
-    yield from _limited(explained)
+    if debt.segments or tasks.number:
+        if not explained.reports_now(KIND):
+            yield holding(
+                pb.HOLDING_STAGE_NO_MERGE_WORKER,
+                explained.reports[KIND].seen_nanos,
+                amount=debt.segments,
+            )
+        yield from _limited(explained)
     if debt.segments:
         yield holding(
             pb.HOLDING_STAGE_MERGE_DEBT,
             debt.oldest_nanos,
             amount=debt.segments,
             limit=server.debts.bound,
+            detail=_planned(explained),
         )
     if tasks.number:
         yield holding(
@@ -50,6 +63,18 @@ def find(explained: Explained) -> Iterator[pb.Holding]:
             amount=len(excluded),
         )
     yield from _paused(explained)
+
+
+def _planned(explained: Explained) -> str:
+    """Return how the merge planner judges the small segments that are in no task."""
+    window = merge_planning.candidates(
+        explained.tx, explained.dataset.key, SegmentFilter(), most=JUDGED_MAX
+    )
+    candidates = [Candidate(*row) for row in window]
+    policy, now_nanos = explained.server.settings.merge_policy, explained.now_nanos
+    counts = Counter(reason for _, reason in eligibilities(candidates, policy, now_nanos))
+    parts = [f"{counts[reason]} {words}" for reason, words in _REASONS.items() if counts[reason]]
+    return "in no task: " + ", ".join(parts) if parts else ""
 
 
 def _limited(explained: Explained) -> Iterator[pb.Holding]:

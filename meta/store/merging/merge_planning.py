@@ -106,10 +106,14 @@ def plannable_datasets(tx: Transaction, after: int, most: int) -> list[int]:
 
 
 def candidates(
-    tx: Transaction, dataset_key: int, segment_filter: SegmentFilter, start_ns: int = INT64_MIN
+    tx: Transaction,
+    dataset_key: int,
+    segment_filter: SegmentFilter,
+    start_ns: int = INT64_MIN,
+    most: int = CANDIDATES_MAX,
 ) -> list[CandidateRow]:
     """A window, in order of time, of live segments in no task that pass the filter."""
-    values = {"key": dataset_key, "most": CANDIDATES_MAX, "start_ns": start_ns}
+    values = {"key": dataset_key, "most": most, "start_ns": start_ns}
     rows = tx.execute(_CANDIDATES, {**values, **asdict(segment_filter)})
     return [CandidateRow(*row) for row in rows]
 

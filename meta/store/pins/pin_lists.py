@@ -1,9 +1,7 @@
 """Lists and totals of pins and of the segments that they hold."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import Select, func, literal_column, select, text
 
@@ -30,14 +28,13 @@ class PinTotals:
 class DatasetPins:
     """Pins of one dataset whose lease lasts, and most segments that one of them holds.
 
-    Times are in nanoseconds, 0 without a pin; ids are those of the oldest versions.
+    Times are in nanoseconds, 0 without a pin.
     """
 
     number: int
     held_segments: int
     oldest_nanos: int
     last_end_nanos: int
-    first_ids: Sequence[UUID]
 
 
 # True of a segment `s` that a pin holds, unless its loss is accepted.
@@ -67,8 +64,7 @@ _TOTALS = text(f"""
 _OF_DATASET = text(f"""
     SELECT count(*), coalesce(max(held_segments), 0)::bigint,
       coalesce((extract(epoch FROM min(created_at)) * 1000000)::bigint * 1000, 0),
-      coalesce((extract(epoch FROM max(ends_at)) * 1000000)::bigint * 1000, 0),
-      (array_agg(id ORDER BY version, id))[1:10]
+      coalesce((extract(epoch FROM max(ends_at)) * 1000000)::bigint * 1000, 0)
     FROM pins WHERE dataset_key = :key AND expires_at > {NOW}
 """)  # noqa: S608
 _FORGET = text(f"DELETE FROM pins WHERE expires_at <= {NOW}")  # noqa: S608
@@ -103,8 +99,7 @@ def totals(tx: Transaction) -> PinTotals:
 
 def of_dataset(tx: Transaction, dataset_key: int) -> DatasetPins:
     """Count the pins of a dataset, whoever has taken them."""
-    row = tx.execute(_OF_DATASET, {"key": dataset_key}).one()
-    return DatasetPins(row[0], row[1], row[2], row[3], row[4] or ())
+    return DatasetPins(*tx.execute(_OF_DATASET, {"key": dataset_key}).one())
 
 
 def forget_expired(tx: Transaction) -> int:

@@ -45,11 +45,13 @@ _IS_HELD = text("""
 """)
 # The ranges of retired streams have no entry that leads to them.
 _OF_DATASET = text("""
-    SELECT r.stream_id, sum(r.last_offset - r.first_offset + 1)::bigint
-    FROM stream_datasets e CROSS JOIN LATERAL (
-      SELECT * FROM quarantined_ranges WHERE stream_id = e.stream_id LIMIT :ranges) r
-    WHERE e.dataset_id = :dataset AND r.dataset_id = e.dataset_id
-    GROUP BY r.stream_id ORDER BY r.stream_id LIMIT :most
+    SELECT e.stream_id, sum(r.last_offset - r.first_offset + 1)::bigint
+    FROM (SELECT stream_id FROM stream_datasets WHERE dataset_id = :dataset
+          ORDER BY stream_id DESC LIMIT :streams) e
+    CROSS JOIN LATERAL (
+      SELECT * FROM quarantined_ranges
+      WHERE stream_id = e.stream_id AND dataset_id = :dataset LIMIT :ranges) r
+    GROUP BY e.stream_id ORDER BY e.stream_id
 """)
 _RESTORE = text("""
     INSERT INTO quarantined_ranges (stream_id, verdict, first_offset, last_offset, dataset_id)
@@ -60,7 +62,8 @@ _RESTORE = text("""
 
 
 FIELD = "quarantined"
-# Ranges of a stream that are counted.
+# Streams of a dataset that are searched, the newest ones, and its ranges of each that are counted.
+STREAMS_MAX = 1_000
 RANGES_MAX = 1_000
 
 
@@ -141,10 +144,10 @@ def are_counted(tx: Transaction, names: Sequence[QuarantineKey]) -> list[bool]:
     return [name.verdict is None or index in counted for index, name in enumerate(names)]
 
 
-def of_dataset(tx: Transaction, dataset_id: UUID, most: int) -> dict[UUID, int]:
+def of_dataset(tx: Transaction, dataset_id: UUID) -> dict[UUID, int]:
     """Count the offsets with quarantined records of a dataset, by stream; of its streams of now.
 
     They count permanently, also once the records were replayed or dropped.
     """
-    values = {"dataset": dataset_id, "most": most, "ranges": RANGES_MAX}
+    values = {"dataset": dataset_id, "streams": STREAMS_MAX, "ranges": RANGES_MAX}
     return {row[0]: row[1] for row in tx.execute(_OF_DATASET, values)}

@@ -6,11 +6,11 @@ import pytest
 
 from meta.v1 import status_pb2 as pb
 from segplane.health.explanation import (
-    LATE_NANOS,
     OLD_TASK_NANOS,
     Explanation,
     judged_reply,
 )
+from segplane.health.freshness import LATE_NANOS
 from segplane.health.processes import SECOND
 
 NOW = 1_790_000_000 * SECOND
@@ -54,14 +54,15 @@ def test_a_stage_of_a_later_release_is_shown_and_needs_nobody() -> None:
 @pytest.mark.parametrize(
     ("stage", "fields", "is_needed"),
     [
-        ("AWAITS_NURSERY", {"since_nanos": NOW - LATE_NANOS}, False),
-        ("AWAITS_NURSERY", {"since_nanos": NOW - LATE_NANOS - 1}, True),
-        ("AWAITS_NURSERY", {"since_nanos": 0}, False),
+        ("AWAITS_NURSERY", {"since_nanos": NOW - LATE_NANOS + 1}, False),
+        ("AWAITS_NURSERY", {"since_nanos": NOW - LATE_NANOS}, True),
         ("OPEN_TASKS", {"since_nanos": NOW - OLD_TASK_NANOS}, False),
         ("OPEN_TASKS", {"since_nanos": NOW - OLD_TASK_NANOS - 1}, True),
         ("MERGE_DEBT", {"amount": 999, "limit": 1_000}, False),
         ("MERGE_DEBT", {"amount": 1_000, "limit": 1_000}, True),
         ("MERGE_DEBT", {"amount": 1_000, "limit": 0}, False),
+        ("NO_TOKEN", {"amount": 0}, True),
+        ("NO_TOKEN", {"amount": 1}, False),
         ("NO_STREAM", {"amount": 0}, True),
         ("NO_STREAM", {"amount": 1}, False),
         ("PARKED", {"amount": 1}, True),
@@ -85,7 +86,7 @@ def test_sentences_have_numbers_times_and_reasons_and_needs_come_first() -> None
     parked = pb.Holding(
         stage=pb.HOLDING_STAGE_PARKED,
         since_nanos=NOW - 60 * SECOND,
-        subjects=["s1", "s2"],
+        subjects=["s1"],
         amount=2,
         detail="offset 3: gone",
     )
@@ -93,7 +94,7 @@ def test_sentences_have_numbers_times_and_reasons_and_needs_come_first() -> None
 
     assert explanation.headline == "web: 1 thing needs a person"
     assert [held.sentence for held in explanation.holdings] == [
-        "2 streams cannot pass a baby segment, for 1 min: offset 3: gone",
+        "a stream cannot pass a baby segment, for 1 min: offset 3: gone",
         "ann has locked it, so nothing is changed or deleted, for 1 h, ends in 1 d 1 h: an audit",
     ]
     assert explanation.holdings[0].command == "segplane streams show s1"
@@ -115,7 +116,21 @@ def test_the_headline_says_how_long_records_wait() -> None:
         ).headline
 
     assert headline(NOW - 3 * SECOND).endswith("committed records wait for 3 s")
-    assert headline(0).endswith("committed records are being merged")
+
+
+def test_readers_are_referred_to_an_admin() -> None:
+    quota, parked = (
+        pb.Holding(stage=stage, amount=amount)
+        for stage, amount in ((pb.HOLDING_STAGE_QUOTA_REACHED, 0), (pb.HOLDING_STAGE_PARKED, 2))
+    )
+    told = pb.Holding(stage=pb.HOLDING_STAGE_QUOTA_REACHED, amount=11, limit=10)
+
+    assert [held.sentence for held in explained(quota, parked).holdings] == [
+        "collectors refuse its exports: the records of this month have reached the quota",
+        "a stream cannot pass a baby segment: an admin is told more",
+    ]
+    assert explained(parked).holdings[0].command == "segplane why web"
+    assert explained(told).holdings[0].sentence.endswith("have reached the quota of 10")
 
 
 def test_names_are_quoted_in_commands() -> None:

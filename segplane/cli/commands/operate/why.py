@@ -43,9 +43,11 @@ def _data(explanation: "Explanation") -> dict[str, object]:
     ]
     return {
         "ok": not explanation.needs,
+        "needs": [held.sentence for held in explanation.needs],
         "dataset_id": explanation.dataset_id,
         "dataset_name": explanation.dataset_name,
         "holdings": holdings,
+        "database_time_nanos": str(explanation.now_nanos),
     }
 
 

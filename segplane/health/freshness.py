@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from meta.client import MetaClient
 from meta.v1 import status_pb2 as pb
+from segments.ids import is_canonical_uuid
 from segplane.health.processes import SECOND, SILENT_NANOS, span
 
 # Records that were acknowledged so long ago are late.
@@ -13,18 +14,22 @@ LATE_NANOS = 300 * SECOND
 
 
 class Stage(StrEnum):
-    """Stage of the oldest baby segment that waits."""
+    """Stage of the oldest baby segment that waits, as programs read it."""
 
-    FRESH = "-"
     GATHERING = "gathering"
-    WAITING = "waiting to be merged"
+    WAITING = "waiting"
     PARKED = "parked"
-    AWAITS_RECONCILE = "awaits reconcile"
-    NO_NURSERY = "no nursery"
+    AWAITS_RECONCILE = "awaits_reconcile"
+    NO_NURSERY = "no_nursery"
+
+    @property
+    def text(self) -> str:
+        """The stage as people read it."""
+        return "waiting to be merged" if self is Stage.WAITING else self.replace("_", " ")
 
 
 _STAGES = {
-    pb.MERGE_STAGE_UNSPECIFIED: Stage.FRESH,
+    pb.MERGE_STAGE_UNSPECIFIED: None,
     pb.MERGE_STAGE_GATHERING: Stage.GATHERING,
     pb.MERGE_STAGE_WAITING: Stage.WAITING,
     pb.MERGE_STAGE_PARKED: Stage.PARKED,
@@ -34,11 +39,10 @@ _STAGES = {
 
 @dataclass(frozen=True, slots=True)
 class JudgedDataset:
-    """A dataset, the age of its oldest baby segment that waits, and the stage of that one."""
+    """A dataset, and the stage and age of its oldest baby segment that waits; None and 0 = none."""
 
     dataset: pb.DatasetFreshness
-    stage: Stage
-    # 0 = nothing waits.
+    stage: Stage | None
     age_nanos: int
 
     @property
@@ -58,6 +62,15 @@ class Freshness:
     def late(self) -> Sequence[JudgedDataset]:
         """The datasets that need a person."""
         return [dataset for dataset in self.datasets if dataset.is_late]
+
+    @property
+    def needs(self) -> Sequence[str]:
+        """A sentence for each of these datasets."""
+        return [
+            f"{late.dataset.dataset_name}: records wait for {span(late.age_nanos)}"
+            + (f", {late.stage.text}" if late.stage else "")
+            for late in self.late
+        ]
 
     @property
     def headline(self) -> str:
@@ -83,8 +96,13 @@ class Freshness:
         return f"{noun} late; {numbers}"
 
 
-def read_freshness(client: MetaClient, request: pb.ListFreshnessRequest) -> Freshness:
-    """Read and judge datasets; raises MetaError."""
+def read_freshness(
+    client: MetaClient, dataset: str | None, limit: int, *, include_fresh: bool
+) -> Freshness:
+    """Read and judge datasets, or the one with a name or id; raises MetaError."""
+    request = pb.ListFreshnessRequest(limit=limit, include_fresh=include_fresh)
+    if dataset is not None:
+        setattr(request, "id" if is_canonical_uuid(dataset) else "name", dataset)
     return judged_freshness(client.status.ListFreshness(request))
 
 

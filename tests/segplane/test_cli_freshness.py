@@ -50,12 +50,10 @@ def test_freshness_shows_what_waits_until_it_is_merged(
     assert "gathering" in young.stdout
     assert alone.stderr == "not shown, because nothing waits: 1 of 2 datasets\n"
     assert (late.exit_code, of_one.exit_code) == (1, 1)
-    (judged,) = json.loads(late.stdout)["datasets"]
-    assert (judged["dataset_name"], judged["stage"], judged["late"]) == (
-        name,
-        "waiting to be merged",
-        True,
-    )
+    data = json.loads(late.stdout)
+    (judged,) = data["datasets"]
+    assert (judged["dataset_name"], judged["stage"], judged["late"]) == (name, "waiting", True)
+    assert data["needs"] == [f"{name}: records wait for 7 min, waiting to be merged"]
     assert (judged["babies"], judged["stream_id"]) == ("2", collector.stream_id)
     assert of_one.stdout.startswith("1 dataset is late; records wait, the oldest for 7 min\n")
 
@@ -64,6 +62,9 @@ def test_freshness_shows_what_waits_until_it_is_merged(
 
     assert texts(collector) == ["first", "second"]
     assert (merged.exit_code, merged.stdout) == (0, "ok: nothing waits\n")
+    by_id = json.loads(run("freshness", collector.dataset_id, "--json").stdout)
+    assert [(row["dataset_name"], row["stage"]) for row in by_id["datasets"]] == [(name, None)]
+    assert (by_id["ok"], by_id["needs"]) == (True, [])
     every = run("freshness", "--all").stdout.splitlines()
     assert {line.split()[0] for line in every[3:]} == {"default", name}
     assert any(line.endswith(" s ago") for line in every)

@@ -38,6 +38,10 @@ def test_data_is_late_after_five_minutes() -> None:
     )
     assert after.headline == "1 dataset is late; 1 of 9 datasets waits, the oldest for 5 min"
     assert [one.dataset.dataset_name for one in after.late] == ["web"]
+    assert (before.needs, after.needs) == (
+        [],
+        ["web: records wait for 5 min, waiting to be merged"],
+    )
 
 
 def test_a_single_dataset_is_not_counted() -> None:
@@ -50,7 +54,7 @@ def test_where_nothing_waits_all_is_well() -> None:
     fresh = dataset("web", 0, pb.MERGE_STAGE_UNSPECIFIED)
 
     assert judged(fresh).headline == "ok: nothing waits"
-    assert judged(fresh).datasets[0].stage is Stage.FRESH
+    assert judged(fresh).datasets[0].stage is None
     assert judged(streams_cut=1).headline == "ok: nothing waits among what was looked at"
 
 

@@ -32,16 +32,13 @@ def freshness(
     awaits reconcile after a restore.
 
     Options:
-        dataset: Only this one, whose waiting flushes are counted further.
+        dataset: Only the one with this name or id, whose waiting flushes are counted further.
     """
-    from meta.v1 import status_pb2 as pb
     from segplane.health.freshness import read_freshness
 
-    request = pb.ListFreshnessRequest(limit=ALL_MAX if every else 0, include_fresh=every)
-    if dataset is not None:
-        request.name = dataset
-    read = read_freshness(client, request)
-    return Answer(_data(read), _lines(read), _notes(read), exit_code=int(bool(read.late)))
+    limit = ALL_MAX if every else 0
+    read = read_freshness(client, dataset, limit, include_fresh=every)
+    return Answer(_data(read), _lines(read), _notes(read), exit_code=int(bool(read.needs)))
 
 
 def _data(read: "Freshness") -> dict[str, object]:
@@ -55,7 +52,8 @@ def _data(read: "Freshness") -> dict[str, object]:
         for judged in read.datasets
     ]
     reply = message_dict(read.reply)
-    return {"ok": not read.late, **reply, "datasets": datasets}
+    needs = list(read.needs)
+    return {"ok": not needs, "needs": needs, **reply, "datasets": datasets}
 
 
 def _lines(read: "Freshness") -> Iterator[str]:
@@ -92,13 +90,13 @@ def _row(judged: "JudgedDataset", now_nanos: int) -> tuple[str, ...]:
     newest = NONE
     if dataset.registered_at_nanos:
         newest = f"{span(now_nanos - dataset.registered_at_nanos)} ago"
-    if not judged.age_nanos:
+    if judged.stage is None:
         return (dataset.dataset_name, *[NONE] * 6, newest)
     more = "+" if dataset.is_at_least else ""
     return (
         dataset.dataset_name,
         span(judged.age_nanos),
-        judged.stage,
+        judged.stage.text,
         f"{dataset.babies}{more}",
         f"{size_text(dataset.size_bytes)}{more}",
         dataset.stream_id,

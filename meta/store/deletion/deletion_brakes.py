@@ -28,10 +28,12 @@ _LOST = text(f"""
     LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
     WHERE s.id = ANY(:ids) AND d.deleted_at IS NULL AND {UNAPPROVED}
 """)  # noqa: S608
-# Includes segments that are due within the next hour: retention tombstones in batches, and the
-# first one alone would be small.
+
+
 def _beyond(chosen: str) -> str:
     """Chosen datasets `d` that lose more than the brake lets through."""
+    # Includes segments that are due within the next hour: retention tombstones in batches, and the
+    # first one alone would be small.
     return f"""
     SELECT d.key, now(), lost.segments, lost.size_bytes, t.live_compressed_size_bytes
     FROM datasets d JOIN dataset_stats t ON t.dataset_key = d.key CROSS JOIN LATERAL (

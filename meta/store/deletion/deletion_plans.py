@@ -19,7 +19,7 @@ _BRAKED_CAUSES = (DeletionCause.EXPIRED, DeletionCause.VACUUM)
 
 @dataclass(frozen=True, slots=True)
 class DeletionScope:
-    """The dataset of a plan, None = all; graces of the server; most rows of each list; the brake."""
+    """The dataset of a plan, None = all; graces and brake of the server; most rows of a list."""
 
     dataset_key: int | None
     grace_secs: float

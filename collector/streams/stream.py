@@ -92,9 +92,8 @@ class StreamTail:
                 try:
                     return await call()
                 except TRANSIENT as error:
-                    reason = error.reason
                     log.warning(
-                        "meta_call_delayed", rpc=rpc, stream_id=self.stream_id, reason=reason
+                        "commit_delayed", rpc=rpc, stream_id=self.stream_id, reason=error.reason
                     )
                     self.babies.progress.failed(f"{rpc}: {error}", META)
                     await backoff.wait()

@@ -10,6 +10,7 @@ import structlog
 from meta.client import MetaClient, location
 from meta.errors import MetaError
 from meta.process.shutdown import Shutdown, every
+from meta.self_report import SelfReport
 from meta.v1 import common_pb2, ingestion_pb2, status_pb2
 from segments.keys import store_of
 from segments.location import NamedStore, StoreLocation, Stores
@@ -84,8 +85,8 @@ class Locator:
         self._lock = threading.Lock()
         self._known: MetaLocation | None = None
         self._asked_at = float("-inf")
-        # Makes the report with which the process asks; None = it has none.
-        self.report: Callable[[], status_pb2.ProcessReport] | None = None
+        # The process as it reports itself when it asks; None = it does not.
+        self.report: SelfReport | None = None
 
     @property
     def known(self) -> MetaLocation:
@@ -128,7 +129,7 @@ class Locator:
 
     def ask(self, deadline_secs: float = _DEADLINE_SECS) -> None:
         """Ask meta now; raises MetaError."""
-        report = self.report() if self.report is not None else None
+        report = self.report.message() if self.report is not None else None
         answer = ask_location(self._client, self._worker_id, deadline_secs, report)
         with self._lock:
             former, self._asked_at = self._known, self._monotonic()

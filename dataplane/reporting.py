@@ -57,11 +57,13 @@ class Reporter:
         self._report = report
         self._locator = locator
         self._shutdown = Shutdown()
+        # Of refusals that are in the log.
+        self._reasons = set[str]()
         self._thread = threading.Thread(target=self._run, name="reports", daemon=True)
 
     def start(self) -> "Reporter":
         """Report now and every 30 s."""
-        self._locator.report = self._report.message
+        self._locator.report = self._report
         self._thread.start()
         return self
 
@@ -70,7 +72,7 @@ class Reporter:
         self._shutdown.request()
         self._thread.join(_LAST_DEADLINE_SECS)
         if is_orderly:
-            self._locator.report = lambda: self._report.message(is_ending=True)
+            self._report.end()
             self._ask(_LAST_DEADLINE_SECS)
 
     def _run(self) -> None:
@@ -80,6 +82,10 @@ class Reporter:
     def _ask(self, deadline_secs: float) -> None:
         try:
             self._locator.ask(deadline_secs)
-        except (MetaError, ValueError) as error:
-            # A client that is closed takes no calls, with ValueError.
+        except MetaError as error:
+            if error.reason not in self._reasons:
+                log.warning("process_not_reported", reason=error.reason, error=str(error))
+            self._reasons.add(error.reason)
+        except ValueError as error:
+            # A client that is closed takes no calls.
             log.debug("process_not_reported", error=str(error))

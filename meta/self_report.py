@@ -5,7 +5,9 @@ import shutil
 import socket
 import time
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from meta.process.installed import installed_release
 from meta.process.metrics_address import MetricsAddress
@@ -22,7 +24,12 @@ FAILURES_MAX = 4
 DISK_BYTES_MIN, DISK_SHARE_MIN = 1 << 30, 0.05
 # A container above it is about to be killed.
 MEMORY_SHARE_MAX = 0.95
-_CGROUP = Path("/sys/fs/cgroup")
+# A certificate is renewed so long before its end, or after two thirds of its validity.
+RENEWAL_NANOS = 14 * 86_400 * 10**9
+CGROUP = Path("/sys/fs/cgroup")
+# Pages of files, which are given back before anything is killed.
+_FILE_PAGES = ("active_file", "inactive_file")
+_SECS_MAX = (2**63 - 1) // 10**9
 
 # Finds out something of the machine; None = there is nothing to say.
 Check = Callable[[], ProcessCheck | None]
@@ -84,16 +91,35 @@ class SelfReport:
         self._checks = tuple(checks)
         self._certificates = tuple(certificates)
         self._progress = progress
+        self._is_ending = self._has_failed = False
 
-    def message(self, *, is_ending: bool = False) -> ProcessReport:
-        """Return the report of now."""
+    def end(self) -> None:
+        """Say in the reports from now on that the process ends in good order."""
+        self._is_ending = True
+
+    def message(self) -> ProcessReport | None:
+        """Return the report of now; None if it cannot be made, which is logged once."""
+        try:
+            return self._message()
+        except Exception:  # noqa: BLE001 - it is sent with a call that the work needs
+            if not self._has_failed:
+                # Commands read the constants of this module, and log nothing.
+                from meta.process.bare_structlog import get_logger
+
+                get_logger().exception("report_not_made")
+            self._has_failed = True
+            return None
+
+    def _message(self) -> ProcessReport:
         report = ProcessReport()
         report.CopyFrom(self._fixed)
         report.clock_nanos = time.time_ns()
         report.progress_at_nanos, progress = self._progress.last
         report.progress = _cut(progress, TEXT_BYTES)
-        report.is_ending = is_ending
-        report.certificate_ends_at_nanos = first_end(self._certificates)
+        report.is_ending = self._is_ending
+        validity = first_due(self._certificates)
+        report.certificate_begins_at_nanos = validity.begins_at_nanos
+        report.certificate_ends_at_nanos = validity.ends_at_nanos
         for failure in self._progress.failures()[:FAILURES_MAX]:
             report.checks.append(ProcessCheck(name="work", text=_cut(failure, TEXT_BYTES)))
         for check in self._checks:
@@ -130,46 +156,65 @@ def disk(folder: Path) -> Check:
     return check
 
 
-def memory() -> ProcessCheck | None:
+def memory(cgroup: Path = CGROUP) -> ProcessCheck | None:
     """Check the memory of the container, if it has a limit."""
     try:
-        limit = (_CGROUP / "memory.max").read_text().strip()
-        used = int((_CGROUP / "memory.current").read_text())
+        limit = (cgroup / "memory.max").read_text().strip()
+        used = int((cgroup / "memory.current").read_text())
     except (OSError, ValueError):
         return None
     if not limit.isdecimal():
         return None
-    # Pages of files are given back before anything is killed.
-    used -= _file_pages()
+    used -= _file_pages(cgroup)
     is_ok = used <= MEMORY_SHARE_MAX * int(limit)
     text = f"{used / 1e9:.1f} of {int(limit) / 1e9:.1f} GB used"
     return ProcessCheck(name="memory", is_ok=is_ok, text=text)
 
 
-def first_end(certificates: Iterable[Path]) -> int:
-    """Return the end of the certificate that ends first, in nanoseconds since 1970; 0 = none."""
-    ends = [end for end in map(_end, certificates) if end]
-    return min(ends, default=0)
+class Validity(NamedTuple):
+    """Times between which a certificate is valid, in nanoseconds since 1970; an end of 0 = none."""
+
+    begins_at_nanos: int
+    ends_at_nanos: int
+
+    @property
+    def renewal_due_nanos(self) -> int:
+        """The time from which its renewal is overdue."""
+        third = (self.ends_at_nanos - self.begins_at_nanos) // 3
+        return self.ends_at_nanos - min(RENEWAL_NANOS, third)
 
 
-def _end(certificate: Path) -> int:
+def first_due(certificates: Iterable[Path]) -> Validity:
+    """Return the validity of the certificate that is to be renewed first."""
+    validities = [validity for file in certificates for validity in _validities(file)]
+    return min(validities, key=lambda each: each.renewal_due_nanos, default=Validity(0, 0))
+
+
+def _validities(certificate: Path) -> list[Validity]:
     # Only a process with a certificate needs it.
     from cryptography import x509
 
     try:
         chain = x509.load_pem_x509_certificates(certificate.read_bytes())
+        return [
+            Validity(_nanos(each.not_valid_before_utc), _nanos(each.not_valid_after_utc))
+            for each in chain
+        ]
     except (OSError, ValueError):
-        return 0
-    ends = (each.not_valid_after_utc.timestamp() for each in chain)
-    return int(min(ends, default=0.0)) * 10**9
+        return []
 
 
-def _file_pages() -> int:
+def _nanos(moment: datetime) -> int:
+    """Return a time in nanoseconds since 1970, or the nearest one that an int64 holds."""
+    return max(-_SECS_MAX, min(int(moment.timestamp()), _SECS_MAX)) * 10**9
+
+
+def _file_pages(cgroup: Path) -> int:
     try:
-        lines = (_CGROUP / "memory.stat").read_text().splitlines()
+        lines = [line.split() for line in (cgroup / "memory.stat").read_text().splitlines()]
     except OSError:
         return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("inactive_file ")), 0)
+    return sum(int(size) for name, size in lines if name in _FILE_PAGES)
 
 
 def _cut(text: str, bytes_max: int) -> str:

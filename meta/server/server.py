@@ -40,7 +40,6 @@ from meta.services.lookup.segment_lookup import SegmentLookupServicer
 from meta.services.merging.janitor import JanitorServicer
 from meta.services.merging.merge_task import MergeTaskServicer
 from meta.services.messages import checks, cursors
-from meta.services.messages.process_reports import OWN_SUBJECT, reported_process
 from meta.services.registration.nursery import NurseryServicer
 from meta.services.resources import locked_calls
 from meta.services.server_parts import ServerParts
@@ -86,6 +85,8 @@ class RunningServer:
         self.loop.run(self.server.stop(drain_secs))
         if self.health_server is not None:
             self.loop.run(self.health_server.stop(0))
+        # Last, since processes report their ends during the drain.
+        background.attempt("processes", self.reports.save)
         self.loop.run(self.pipeline.denials.save())
         self.loop.close()
         witness_watch.end(self.database)
@@ -279,14 +280,12 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
         checks=(memory,),
         certificates=[settings.tls.certificate_file] if settings.tls is not None else (),
     )
-    running.reports.own = lambda now: reported_process(
-        self_report.message(is_ending=shutdown.is_requested), now, OWN_SUBJECT
-    )
+    running.reports.server = self_report
     running_jobs = jobs.start(running.database, running.report, settings, shutdown, running.reports)
     shutdown.wait()
     log.info("meta_draining", drain_secs=settings.drain_secs)
+    self_report.end()
     running_jobs.join(settings.drain_secs)
-    background.attempt("processes", running.reports.save)
     running.stop(settings.drain_secs)
     log.info("meta_stopped")
     running_jobs.releases.check()

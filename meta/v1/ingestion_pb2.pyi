@@ -39,8 +39,9 @@ class DownloadConfigRequest(_message.Message):
     """
     @_builtins.property
     def report(self) -> _status_pb2.ProcessReport:
-        """Report of the process about itself, for ListProcesses; empty = it has none. Unset = the caller is
-        of a release without reports, and a worker is listed by its worker_id.
+        """Report of the process about itself, for ListProcesses; empty = it has none. One that is refused is
+        dropped, and the call answered. Unset = the caller is of a release without reports, and a worker
+        is listed by its worker_id.
         """
 
     def __init__(

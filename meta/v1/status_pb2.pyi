@@ -263,7 +263,8 @@ Global___DeletionObstacle: _TypeAlias = DeletionObstacle  # noqa: Y015
 @_typing.final
 class ProcessReport(_message.Message):
     """Report of a process about itself, with each DownloadConfig. All of it is its own word: other than the
-    bounds nothing is checked. At most 2,048 bytes.
+    bounds, and whether the caller's role runs processes of the kind, nothing is checked. At most 2,048
+    bytes, without control characters and invisible separators.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -280,28 +281,31 @@ class ProcessReport(_message.Message):
     CHECKS_FIELD_NUMBER: _builtins.int
     SPARK_APPLICATION_FIELD_NUMBER: _builtins.int
     IS_ENDING_FIELD_NUMBER: _builtins.int
+    CERTIFICATE_BEGINS_AT_NANOS_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     """Kind, such as nursery: 1 to 32 small letters and underscores."""
     name: _builtins.str
     """Name, by default its host and port: 1 to 255 characters."""
     started_at_nanos: _builtins.int
-    """Time of its start by its own clock. Kind, name and start distinguish processes."""
+    """Time of its start by its own clock. Kind, name, start and subject distinguish processes."""
     release: _builtins.str
     """Installed release."""
     settings_digest: _builtins.str
     """First 16 hexadecimal digits of a SHA-256 over its settings: equal settings have equal ones."""
     clock_nanos: _builtins.int
-    """Its clock, when the report was sent."""
+    """Its clock, when the report was made."""
     progress_at_nanos: _builtins.int
     """Time of its last progress by its own clock; 0 = none yet."""
     progress: _builtins.str
     """Its last progress, in a few words."""
     certificate_ends_at_nanos: _builtins.int
-    """End of the validity of its certificate that ends first; 0 = it has none."""
+    """End of the validity of its certificate that is to be renewed first; 0 = it has none."""
     spark_application: _builtins.str
     """Id of its Spark application; "" = it has none."""
     is_ending: _builtins.bool
-    """Its last report: it ends in good order."""
+    """Its last report: it ends in good order. Later ones change nothing."""
+    certificate_begins_at_nanos: _builtins.int
+    """Begin of the validity of that certificate."""
     @_builtins.property
     def checks(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProcessCheck]:
         """Results of the checks of itself and its machine, at most 8."""
@@ -321,10 +325,11 @@ class ProcessReport(_message.Message):
         checks: _abc.Iterable[Global___ProcessCheck] | None = ...,
         spark_application: _builtins.str = ...,
         is_ending: _builtins.bool = ...,
+        certificate_begins_at_nanos: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["certificate_ends_at_nanos", b"certificate_ends_at_nanos", "checks", b"checks", "clock_nanos", b"clock_nanos", "is_ending", b"is_ending", "kind", b"kind", "name", b"name", "progress", b"progress", "progress_at_nanos", b"progress_at_nanos", "release", b"release", "settings_digest", b"settings_digest", "spark_application", b"spark_application", "started_at_nanos", b"started_at_nanos"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["certificate_begins_at_nanos", b"certificate_begins_at_nanos", "certificate_ends_at_nanos", b"certificate_ends_at_nanos", "checks", b"checks", "clock_nanos", b"clock_nanos", "is_ending", b"is_ending", "kind", b"kind", "name", b"name", "progress", b"progress", "progress_at_nanos", b"progress_at_nanos", "release", b"release", "settings_digest", b"settings_digest", "spark_application", b"spark_application", "started_at_nanos", b"started_at_nanos"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -437,11 +442,13 @@ class Process(_message.Message):
     last_seen_nanos: _builtins.int
     """Time of its last report by the database's clock."""
     clock_skew_nanos: _builtins.int
-    """How far its clock was ahead of the database's when it reported; below 0 = behind. The time of
-    the call is in it.
+    """How far its clock was ahead of the database's when it reported; below 0 = behind, perhaps only by
+    the time of the call, which is repeated for up to 30 s.
     """
     credential_ends_at_nanos: _builtins.int
-    """End of the validity of its credential; 0 = it does not end, or is not known."""
+    """End of its access token; 0 = it does not end, or the credential is another one, whose end is that of
+    a certificate or is not of interest: issuers renew their tokens.
+    """
     @_builtins.property
     def report(self) -> Global___ProcessReport:
         """Its last report. A process of a release that does not report has its kind and name alone."""

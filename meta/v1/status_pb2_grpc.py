@@ -70,7 +70,7 @@ class StatusServiceServicer:
 
     def ListProcesses(self, request, context):
         """Lists the processes by kind, name and start: those that report, and those that stopped. Reports to
-        another meta are seen within two minutes.
+        another meta are seen a minute later.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -37,7 +37,7 @@ class StatusServiceStub:
     def __new__(cls, channel: _aio.Channel) -> StatusServiceAsyncStub: ...
     ListProcesses: _grpc.UnaryUnaryMultiCallable[_status_pb2.ListProcessesRequest, _status_pb2.ListProcessesResponse]
     """Lists the processes by kind, name and start: those that report, and those that stopped. Reports to
-    another meta are seen within two minutes.
+    another meta are seen a minute later.
     """
     ListFreshness: _grpc.UnaryUnaryMultiCallable[_status_pb2.ListFreshnessRequest, _status_pb2.ListFreshnessResponse]
     """Lists live datasets by the age of their oldest committed baby segment that readers do not see
@@ -63,7 +63,7 @@ class StatusServiceAsyncStub(StatusServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     ListProcesses: _aio.UnaryUnaryMultiCallable[_status_pb2.ListProcessesRequest, _status_pb2.ListProcessesResponse]  # type: ignore[assignment]
     """Lists the processes by kind, name and start: those that report, and those that stopped. Reports to
-    another meta are seen within two minutes.
+    another meta are seen a minute later.
     """
     ListFreshness: _aio.UnaryUnaryMultiCallable[_status_pb2.ListFreshnessRequest, _status_pb2.ListFreshnessResponse]  # type: ignore[assignment]
     """Lists live datasets by the age of their oldest committed baby segment that readers do not see
@@ -91,7 +91,7 @@ class StatusServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_status_pb2.ListProcessesResponse, _abc.Awaitable[_status_pb2.ListProcessesResponse]]:
         """Lists the processes by kind, name and start: those that report, and those that stopped. Reports to
-        another meta are seen within two minutes.
+        another meta are seen a minute later.
         """
 
     def ListFreshness(

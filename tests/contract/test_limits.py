@@ -93,6 +93,12 @@ ELSEWHERE = {
     "baby segments that `ListFreshness` looks at for one dataset": [
         "meta/test_freshness_bounds.py::test_one_dataset_is_looked_at_up_to_its_bound"
     ],
+    "`DownloadConfig.report.checks`": [
+        "meta/test_processes.py::test_a_report_beyond_its_bounds_is_dropped_and_the_call_answered"
+    ],
+    "bytes of `DownloadConfig.report`": [
+        "meta/test_processes.py::test_a_report_beyond_its_bounds_is_dropped_and_the_call_answered"
+    ],
     "live datasets": ["meta/test_installation_limits.py::test_one_dataset_more_is_refused"],
     "ingest tokens": ["meta/test_installation_limits.py::test_one_token_more_is_refused"],
     "entries, and tokens, of a stream that takes baby segments without stamps": [

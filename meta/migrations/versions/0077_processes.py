@@ -11,13 +11,14 @@ CREATE TABLE processes (
     kind text COLLATE "C" NOT NULL,
     name text COLLATE "C" NOT NULL,
     started_at_nanos bigint NOT NULL,
-    subject text NOT NULL,
+    subject text COLLATE "C" NOT NULL,
     report bytea NOT NULL,
+    is_ended boolean NOT NULL,
     clock_skew_nanos bigint NOT NULL,
     credential_ends_at_nanos bigint NOT NULL,
     first_seen_nanos bigint NOT NULL,
     last_seen_nanos bigint NOT NULL,
-    PRIMARY KEY (kind, name, started_at_nanos)
+    PRIMARY KEY (kind, name, started_at_nanos, subject)
 ) WITH (fillfactor = 50);
 """
 

@@ -44,7 +44,12 @@ def new_name(value: str, field: str = "name") -> str:
     name(value, field)
     if value != value.strip():
         raise InvalidArgument(f"{field} begins or ends with a blank: {value!r}", field=field)
-    if _INVISIBLE.intersection(value):
+    return visible(value, field)
+
+
+def visible(value: str, field: str) -> str:
+    """Text without invisible separators."""
+    if _INVISIBLE.intersection(text(value, field)):
         raise InvalidArgument(f"{field} holds an invisible character: {value!a}", field=field)
     return value
 

@@ -1,39 +1,71 @@
-"""Reports of processes about themselves: their bounds, and what meta adds to them."""
+"""Reports of processes about themselves: who may make them, and their bounds."""
 
 import re
 
 from meta import access
-from meta.access import Role
-from meta.errors import InvalidArgument
+from meta.access import Principal, Role
+from meta.commits.process_reports import ProcessReports, reported_process
+from meta.errors import InvalidArgument, RoleRefused
 from meta.services.messages import checks
 from meta.store.engine.pool import Transaction
-from meta.store.status.processes import ReportedProcess
 from meta.store.versions import clock
 from meta.v1 import ingestion_pb2
 from meta.v1 import status_pb2 as pb
 
 REPORT_BYTES_MAX = 2_048
 CHECKS_MAX = 8
-# Of meta itself; no credential has it.
-OWN_SUBJECT = ""
-# Kinds whose processes of the release before name themselves by their worker_id.
-KINDS = frozenset({"collector", "nursery", "merge_worker", "janitor", "gateway"})
+# The role of processes of a kind. An admin may run any of them, and of other kinds too.
+ROLES = {
+    "collector": Role.INGEST,
+    "nursery": Role.NURSERY,
+    "merge_worker": Role.MERGE,
+    "janitor": Role.JANITOR,
+    "gateway": Role.GATEWAY,
+}
 _KIND = re.compile(r"[a-z_]{1,32}")
 
 
-def checked_report(request: ingestion_pb2.DownloadConfigRequest) -> pb.ProcessReport | None:
-    """Return what the caller of DownloadConfig says of itself; None if it says nothing.
+def find_report(
+    reports: ProcessReports, request: ingestion_pb2.DownloadConfigRequest
+) -> pb.ProcessReport | None:
+    """Return what the caller of DownloadConfig says of itself; None if there is nothing to keep.
 
-    Raises InvalidArgument. A worker that sends no report, not even an empty one, is of a release
-    without reports, and is known by its worker_id.
+    A report that is refused is dropped, so that the caller has its configuration all the same: it
+    may be of a later release. A worker that sends no report, not even an empty one, is of a
+    release without reports, and is known by its worker_id.
     """
+    report = request.report
     if not request.HasField("report"):
         kind, _, name = request.worker_id.partition("/")
-        is_worker = kind in KINDS and access.current.get().role is not Role.READER
-        return pb.ProcessReport(kind=kind, name=(name or kind)[:255]) if is_worker else None
-    report = request.report
+        report = pb.ProcessReport(kind=kind, name=(name or kind)[:255]) if kind in ROLES else report
     if not report.ByteSize():
         return None
+    caller = access.current.get()
+    try:
+        _check_caller(report.kind, caller)
+        _check(report)
+    except (InvalidArgument, RoleRefused) as error:
+        reports.drop(caller.subject, error)
+        return None
+    return report
+
+
+def add(reports: ProcessReports, tx: Transaction, report: pb.ProcessReport) -> None:
+    """Keep a report that comes now."""
+    caller, now = access.current.get(), clock.now_nanos(tx)
+    reports.add(
+        reported_process(report, now, caller.subject, credential_ends_at_nanos=caller.ends_at_nanos)
+    )
+
+
+def _check_caller(kind: str, caller: Principal) -> None:
+    if caller.role not in (Role.ADMIN, ROLES.get(kind)):
+        raise RoleRefused(f"the role {caller.role.value} runs no processes of kind {kind[:32]!r}")
+    # It is part of a row's key, and what others vouch for may be any text.
+    checks.name(caller.subject, "subject")
+
+
+def _check(report: pb.ProcessReport) -> None:
     if report.ByteSize() > REPORT_BYTES_MAX:
         raise InvalidArgument(
             f"report has {report.ByteSize()} bytes, more than {REPORT_BYTES_MAX}", field="report"
@@ -43,36 +75,10 @@ def checked_report(request: ingestion_pb2.DownloadConfigRequest) -> pb.ProcessRe
             f"report.kind is {report.kind!r}, expected 1 to 32 small letters and underscores",
             field="report.kind",
         )
-    checks.name(report.name, "report.name")
+    checks.visible(checks.name(report.name, "report.name"), "report.name")
     checks.at_most(report.checks, "report.checks", CHECKS_MAX)
     for field in ("release", "settings_digest", "progress", "spark_application"):
-        checks.text(getattr(report, field), f"report.{field}")
-    for number, check in enumerate(report.checks):
-        checks.text(check.name, f"report.checks[{number}].name")
-        checks.text(check.text, f"report.checks[{number}].text")
-    return report
-
-
-def received(tx: Transaction, report: pb.ProcessReport) -> ReportedProcess:
-    """Return the process of a report that has come now."""
-    principal, now = access.current.get(), clock.now_nanos(tx)
-    return reported_process(
-        report, now, principal.subject, credential_ends_at_nanos=principal.ends_at_nanos
-    )
-
-
-def reported_process(
-    report: pb.ProcessReport, now: int, subject: str, *, credential_ends_at_nanos: int = 0
-) -> ReportedProcess:
-    """Return the process of a report that came at a time of the database."""
-    return ReportedProcess(
-        kind=report.kind,
-        name=report.name,
-        started_at_nanos=report.started_at_nanos,
-        subject=subject,
-        report=report.SerializeToString(),
-        clock_skew_nanos=report.clock_nanos - now if report.clock_nanos else 0,
-        credential_ends_at_nanos=credential_ends_at_nanos,
-        first_seen_nanos=now,
-        last_seen_nanos=now,
-    )
+        checks.visible(getattr(report, field), f"report.{field}")
+    for check in report.checks:
+        checks.visible(check.name, "report.checks.name")
+        checks.visible(check.text, "report.checks.text")

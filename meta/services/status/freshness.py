@@ -11,14 +11,12 @@ from meta.store.damage import parked_streams
 from meta.store.engine.pool import Transaction
 from meta.store.status import freshness
 from meta.store.status.freshness import FreshnessPage, FreshnessRow
-from meta.store.status.processes import PROCESSES_MAX, ProcessKey
 from meta.store.versions import clock
 from meta.v1 import status_pb2 as pb
 
 LIMIT_DEFAULT, LIMIT_MAX = 100, 1_000
 # A nursery merges what is 2 s old by default, and polls and writes for some seconds.
 GATHERING_NANOS = 10 * 10**9
-_NURSERY = "nursery"
 
 
 def list_freshness(
@@ -72,13 +70,5 @@ def _stage(row: FreshnessRow, parked: Mapping[UUID, int], now: int) -> pb.MergeS
 
 def _nursery_seen_nanos(server: ServerParts, tx: Transaction) -> int:
     """The last report of a nursery that has not ended; 0 = there is none."""
-    listed = server.reports.page(tx, ProcessKey(_NURSERY, "", -1), PROCESSES_MAX)
-    return max(
-        (
-            process.last_seen_nanos
-            for process in listed
-            if process.kind == _NURSERY
-            and not pb.ProcessReport.FromString(process.report).is_ending
-        ),
-        default=0,
-    )
+    nurseries = server.reports.of_kind(tx, "nursery").processes
+    return max((each.last_seen_nanos for each in nurseries if not each.is_ended), default=0)

@@ -40,15 +40,16 @@ def _message(process: ReportedProcess) -> pb.Process:
 
 
 def _cursor(key: ProcessKey) -> str:
-    position = "\n".join((key.kind, key.name, str(key.started_at_nanos))).encode()
+    position = "\n".join(map(str, key)).encode()
     return cursors.encode(position, _bound_to(position))
 
 
 def _position(cursor: str) -> ProcessKey:
     if not cursor:
         return FIRST
-    kind, name, started = cursors.decode(cursor, None, _bound_to, "after").decode().split("\n")
-    return ProcessKey(kind, name, int(started))
+    position = cursors.decode(cursor, None, _bound_to, "after").decode()
+    kind, name, started, subject = position.split("\n")
+    return ProcessKey(kind, name, int(started), subject)
 
 
 def _bound_to(position: bytes) -> bytes:

@@ -70,11 +70,11 @@ class IngestionServicer:
     def DownloadConfig(self, request: pb.DownloadConfigRequest) -> pb.DownloadConfigResponse:
         """The object store, the datasets, and what operators have set for the worker."""
         worker_id = checks.text(request.worker_id, "worker_id")
-        report = process_reports.checked_report(request)
+        report = process_reports.find_report(self._reports, request)
 
         def work(tx: Transaction) -> tuple[pb.DownloadConfigResponse, bool]:
             if report is not None:
-                self._reports.add(process_reports.received(tx, report))
+                process_reports.add(self._reports, tx, report)
             reply_of = self._place if request.omit_datasets else self._place_and_datasets
             return known_workers.add_settings(tx, reply_of(tx), worker_id)
 

@@ -1,7 +1,7 @@
 """Processes by their last reports; the table is bounded, whatever comes."""
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from typing import NamedTuple
 
 from sqlalchemy import text
@@ -14,14 +14,15 @@ EXPIRY_NANOS = 7 * 86_400 * 10**9
 
 
 class ProcessKey(NamedTuple):
-    """A start of a process: two of one kind and name differ by it."""
+    """A start of a process under a subject, which no other subject can report."""
 
     kind: str
     name: str
     started_at_nanos: int
+    subject: str
 
 
-FIRST = ProcessKey("", "", -1)
+FIRST = ProcessKey("", "", -1, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class ReportedProcess:
     started_at_nanos: int
     subject: str
     report: bytes
+    is_ended: bool
     clock_skew_nanos: int
     credential_ends_at_nanos: int
     first_seen_nanos: int
@@ -41,45 +43,56 @@ class ReportedProcess:
     @property
     def key(self) -> ProcessKey:
         """The key that distinguishes it."""
-        return ProcessKey(self.kind, self.name, self.started_at_nanos)
+        return ProcessKey(self.kind, self.name, self.started_at_nanos, self.subject)
+
+    def joined(self, other: "ReportedProcess") -> "ReportedProcess":
+        """Return the later report of the process, since its first one; its end is the last one."""
+        last = max(self, other, key=lambda each: (each.is_ended, each.last_seen_nanos))
+        first_seen_nanos = min(self.first_seen_nanos, other.first_seen_nanos)
+        if last.first_seen_nanos == first_seen_nanos:
+            return last
+        return replace(last, first_seen_nanos=first_seen_nanos)
 
 
 _COLUMNS = tuple(field.name for field in fields(ReportedProcess))
 _NAMES = ", ".join(_COLUMNS)
-_TYPES = {"report": "bytea", "kind": "text", "name": "text", "subject": "text"}
+_KEY = ", ".join(ProcessKey._fields)
+_TYPES = {"report": "bytea", "is_ended": "boolean"} | dict.fromkeys(
+    ("kind", "name", "subject"), "text"
+)
 _VALUES = ", ".join(f"cast(:{name} AS {_TYPES.get(name, 'bigint')}[])" for name in _COLUMNS)
-# A process reports to several servers in turn, so the newest report wins; another subject cannot
-# report for it. Rows are locked in one order, so that two servers do not deadlock.
+# A process reports to several servers in turn, so the newest report wins, and its end over all.
+# Rows are locked in one order, so that two servers do not deadlock.
 _SAVE = text(f"""
     INSERT INTO processes ({_NAMES})
-    SELECT * FROM unnest({_VALUES}) AS reported ({_NAMES}) ORDER BY kind, name, started_at_nanos
-    ON CONFLICT (kind, name, started_at_nanos) DO UPDATE
-      SET report = excluded.report, clock_skew_nanos = excluded.clock_skew_nanos,
+    SELECT * FROM unnest({_VALUES}) AS reported ({_NAMES}) ORDER BY {_KEY}
+    ON CONFLICT ({_KEY}) DO UPDATE
+      SET report = excluded.report, is_ended = excluded.is_ended,
+          clock_skew_nanos = excluded.clock_skew_nanos,
           credential_ends_at_nanos = excluded.credential_ends_at_nanos,
           last_seen_nanos = excluded.last_seen_nanos
-      WHERE processes.subject = excluded.subject
-        AND processes.last_seen_nanos < excluded.last_seen_nanos
+      WHERE (processes.is_ended, processes.last_seen_nanos)
+          < (excluded.is_ended, excluded.last_seen_nanos)
 """)  # noqa: S608
 # Each subject keeps its newest, so that one with many does not displace the others.
-_PRUNE = text("""
+_PRUNE = text(f"""
     WITH ranked AS (
-      SELECT kind, name, started_at_nanos, last_seen_nanos,
-             row_number() OVER (PARTITION BY subject ORDER BY last_seen_nanos DESC) AS place
-      FROM processes),
-    kept AS (
-      SELECT kind, name, started_at_nanos FROM ranked WHERE last_seen_nanos > :expired
-      ORDER BY place, last_seen_nanos DESC LIMIT :most)
-    DELETE FROM processes p WHERE NOT EXISTS (
-      SELECT FROM kept k WHERE (k.kind, k.name, k.started_at_nanos)
-                             = (p.kind, p.name, p.started_at_nanos))
-""")
+      SELECT {_KEY}, last_seen_nanos,
+             row_number() OVER (PARTITION BY subject ORDER BY last_seen_nanos DESC) AS rank
+      FROM processes WHERE last_seen_nanos > :expired),
+    excess AS (
+      SELECT {_KEY} FROM ranked ORDER BY rank, last_seen_nanos DESC OFFSET :most)
+    DELETE FROM processes
+    WHERE last_seen_nanos <= :expired OR ({_KEY}) IN (SELECT {_KEY} FROM excess)
+""")  # noqa: S608
 _PAGE = text(f"""
     SELECT {_NAMES} FROM processes
-    WHERE (kind, name, started_at_nanos) > (:kind, :name, :started_at_nanos)
-    ORDER BY kind, name, started_at_nanos LIMIT :most
+    WHERE ({_KEY}) > (:kind, :name, :started_at_nanos, :subject)
+    ORDER BY {_KEY} LIMIT :most
 """)  # noqa: S608
 _LATEST = text(f"""
-    SELECT {_NAMES} FROM processes WHERE kind = :kind ORDER BY last_seen_nanos DESC LIMIT :most
+    SELECT {_NAMES} FROM processes WHERE kind = :kind
+    ORDER BY is_ended, last_seen_nanos DESC LIMIT :most
 """)  # noqa: S608
 
 
@@ -100,6 +113,6 @@ def page(tx: Transaction, after: ProcessKey, most: int) -> list[ReportedProcess]
 
 
 def latest(tx: Transaction, kind: str, most: int) -> list[ReportedProcess]:
-    """Return the processes of a kind that reported last."""
+    """Return the processes of a kind that reported last, those that have ended after others."""
     rows = tx.execute(_LATEST, {"kind": kind, "most": most})
     return [ReportedProcess(*row) for row in rows]

@@ -57,15 +57,16 @@ meta_servers = Table(
     Column("seen_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
 )
 
-# Processes by kind, name and start, each with its last report; times are the database's.
+# Processes by kind, name, start and subject, with their last reports; times are the database's.
 processes = Table(
     "processes",
     metadata,
     Column("kind", Text(collation="C"), primary_key=True),
     Column("name", Text(collation="C"), primary_key=True),
     Column("started_at_nanos", BigInteger, primary_key=True),
-    Column("subject", Text, nullable=False),
+    Column("subject", Text(collation="C"), primary_key=True),
     Column("report", LargeBinary, nullable=False),
+    Column("is_ended", Boolean, nullable=False),
     Column("clock_skew_nanos", BigInteger, nullable=False),
     Column("credential_ends_at_nanos", BigInteger, nullable=False),
     Column("first_seen_nanos", BigInteger, nullable=False),

@@ -5,7 +5,6 @@ import time
 from typing import Any
 from uuid import uuid4
 
-from meta.v1 import ingestion_pb2
 from meta.v1 import resources_pb2 as pb
 from meta.v1 import status_pb2 as pb_status
 from tests.support.meta.limits.world import Case, World, case_of
@@ -134,27 +133,10 @@ def _(world: World, n: int) -> int:
 @of("`ListProcesses.limit`")
 def _(world: World, n: int) -> int:
     world.execute(
-        "INSERT INTO processes SELECT 'nursery', gen_random_uuid()::text, n, '', '', 0, 0, 1, 1"
+        "INSERT INTO processes"
+        " SELECT 'nursery', gen_random_uuid()::text, n, '', '', false, 0, 0, 1, 1"
         " FROM generate_series(1, :n + 1) n",
         n=n,
     )
     request = pb_status.ListProcessesRequest(limit=n)
     return len(world.client.status.ListProcesses(request).processes)
-
-
-@of("`DownloadConfig.report.checks`")
-def _(world: World, n: int) -> None:
-    _report(world, pb_status.ProcessReport(checks=[pb_status.ProcessCheck()] * n))
-
-
-@of("bytes of `DownloadConfig.report`")
-def _(world: World, n: int) -> None:
-    # One byte for the field and two for the length; the kind and the name take eight.
-    _report(world, pb_status.ProcessReport(progress="p" * (n - 11)))
-
-
-def _report(world: World, report: pb_status.ProcessReport) -> None:
-    report.kind, report.name = "nur", "s"
-    assert report.ByteSize() > 0
-    request = ingestion_pb2.DownloadConfigRequest(report=report)
-    world.client.ingestion.DownloadConfig(request)

@@ -33,7 +33,7 @@ class Principal:
     role: Role
     # The datasets that the caller may see; None = all.
     dataset_ids: frozenset[UUID] | None = None
-    # End of the validity of its credential, in nanoseconds since 1970; 0 = none is known.
+    # End of its access token, in nanoseconds since 1970; 0 = it has none, or one without end.
     ends_at_nanos: int = field(default=0, compare=False)
 
     @property

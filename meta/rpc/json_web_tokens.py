@@ -95,8 +95,7 @@ class JsonWebTokens:
             return None
         for value, role in self._oidc.roles:
             if value in held:
-                ends_at_nanos = int(claims["exp"]) * 10**9
-                return Principal(subject, role, ends_at_nanos=ends_at_nanos)
+                return Principal(subject, role)
         return None
 
 

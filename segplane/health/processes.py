@@ -5,18 +5,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from meta.client import MetaClient
-from meta.self_report import SILENT_SECS
+from meta.self_report import RENEWAL_NANOS, SILENT_SECS, Validity
 from meta.v1 import status_pb2 as pb
 
 PAGE = 1_000
 SECOND = 10**9
 SILENT_NANOS = SILENT_SECS * SECOND
-# A process that ended, or was started again, is of interest for a while.
+# A process that ended, or was replaced, is of interest for a while.
 SHOWN_NANOS = 3_600 * SECOND
 # Longest time without progress of processes that poll; a merge may take an hour.
 STALLED_NANOS = {"nursery": 600 * SECOND, "janitor": 3_600 * SECOND}
 SKEW_NANOS = 5 * SECOND
-ENDS_SOON_NANOS = 14 * 86_400 * SECOND
+# A report may be so old when it comes: the call is repeated while meta does not answer.
+REPORT_AGE_NANOS = 30 * SECOND
 # Without one of these, acknowledged records do not come to readers, or nothing is compacted.
 REQUIRED = ("nursery", "merge_worker", "janitor")
 
@@ -27,7 +28,7 @@ class ProcessState(StrEnum):
     REPORTS = "reports"
     SILENT = "stopped reporting"
     ENDED = "ended"
-    REPLACED = "started again"
+    REPLACED = "replaced"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +77,15 @@ def read_status(client: MetaClient) -> Status:
 
 def judged(processes: Iterable[pb.Process], now_nanos: int) -> Status:
     """Judge processes at a time of the database."""
-    by_name: dict[tuple[str, str], list[pb.Process]] = {}
-    for process in processes:
-        by_name.setdefault((process.report.kind, process.report.name), []).append(process)
+    listed = list(processes)
+    newest: dict[str, int] = {}
+    for process in listed:
+        kind = process.report.kind
+        newest[kind] = max(process.first_seen_nanos, newest.get(kind, 0))
     each = [
         Judged(process, state, tuple(_troubles(process, state, now_nanos)))
-        for same in by_name.values()
-        for process in same
-        for state in [_state(process, same, now_nanos)]
+        for process in listed
+        for state in [_state(process, newest[process.report.kind], now_nanos)]
     ]
     needs = [
         f"{judgement.title}: {trouble}" for judgement in each for trouble in judgement.troubles
@@ -103,15 +105,16 @@ def is_shown(judgement: Judged, now_nanos: int) -> bool:
     return not is_over or now_nanos - judgement.process.last_seen_nanos < SHOWN_NANOS
 
 
-def _state(process: pb.Process, same: Sequence[pb.Process], now_nanos: int) -> ProcessState:
-    """Return the state of one of the processes with the same kind and name."""
+def _state(process: pb.Process, newest_nanos: int, now_nanos: int) -> ProcessState:
+    """Return the state of a process, by the time when the newest of its kind was first seen."""
     if process.report.is_ending:
         return ProcessState.ENDED
     if now_nanos - process.last_seen_nanos < SILENT_NANOS:
         return ProcessState.REPORTS
-    if any(other.first_seen_nanos > process.last_seen_nanos for other in same):
-        return ProcessState.REPLACED
-    return ProcessState.SILENT
+    if not process.report.clock_nanos:
+        # One of 0.3.0 does not say that it ends.
+        return ProcessState.ENDED
+    return ProcessState.REPLACED if newest_nanos > process.last_seen_nanos else ProcessState.SILENT
 
 
 def _troubles(process: pb.Process, state: ProcessState, now_nanos: int) -> Iterator[str]:
@@ -123,17 +126,22 @@ def _troubles(process: pb.Process, state: ProcessState, now_nanos: int) -> Itera
     for check in report.checks:
         if not check.is_ok:
             yield f"{check.name}: {check.text}"
-    idle_nanos = report.clock_nanos - report.progress_at_nanos
-    if report.progress_at_nanos and idle_nanos > STALLED_NANOS.get(report.kind, idle_nanos):
-        yield f"no progress for {span(idle_nanos)}, the last was: {report.progress}"
-    if abs(process.clock_skew_nanos) > SKEW_NANOS:
-        side = "ahead of" if process.clock_skew_nanos > 0 else "behind"
-        yield f"its clock is {span(abs(process.clock_skew_nanos))} {side} the database's"
-    for name, ends_at in (
-        ("certificate", report.certificate_ends_at_nanos),
-        ("credential", process.credential_ends_at_nanos),
+    since_nanos = report.progress_at_nanos or report.started_at_nanos
+    idle_nanos = report.clock_nanos - since_nanos if since_nanos else 0
+    if idle_nanos > STALLED_NANOS.get(report.kind, idle_nanos):
+        last = f"the last was: {report.progress}" if report.progress_at_nanos else "since its start"
+        yield f"no progress for {span(idle_nanos)}, {last}"
+    if process.clock_skew_nanos > SKEW_NANOS:
+        yield f"its clock is {span(process.clock_skew_nanos)} ahead of the database's"
+    if process.clock_skew_nanos < -SKEW_NANOS - REPORT_AGE_NANOS:
+        yield f"its clock is {span(-process.clock_skew_nanos)} behind the database's"
+    certificate = Validity(report.certificate_begins_at_nanos, report.certificate_ends_at_nanos)
+    credential_ends_at = process.credential_ends_at_nanos
+    for name, ends_at, due_at in (
+        ("certificate", certificate.ends_at_nanos, certificate.renewal_due_nanos),
+        ("access token", credential_ends_at, credential_ends_at - RENEWAL_NANOS),
     ):
-        if ends_at and ends_at - now_nanos < ENDS_SOON_NANOS:
+        if ends_at and now_nanos > due_at:
             nanos = ends_at - now_nanos
             yield f"its {name} " + (f"ends in {span(nanos)}" if nanos > 0 else "has ended")
 

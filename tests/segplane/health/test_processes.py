@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from meta.self_report import RENEWAL_NANOS
 from meta.v1 import status_pb2 as pb
 from segplane.health import processes
 from segplane.health.processes import (
-    ENDS_SOON_NANOS,
+    REPORT_AGE_NANOS,
     SECOND,
     SHOWN_NANOS,
     SILENT_NANOS,
@@ -20,6 +21,7 @@ from segplane.health.processes import (
 
 NOW = 1_790_000_000 * SECOND
 WORKERS = ("nursery", "merge_worker", "janitor")
+DAY = 86_400 * SECOND
 
 
 def process(
@@ -30,7 +32,7 @@ def process(
     said: dict[str, Any] = {
         "kind": kind,
         "name": name,
-        "started_at_nanos": 1,
+        "started_at_nanos": NOW - 60 * SECOND,
         "clock_nanos": NOW,
     } | fields
     return pb.Process(
@@ -72,17 +74,25 @@ def test_a_process_that_ended_in_good_order_needs_nobody() -> None:
     assert needs(process(seen=NOW - SILENT_NANOS, is_ending=True)) == []
 
 
-def test_a_process_that_was_started_again_replaces_the_one_that_died() -> None:
-    died = process(seen=NOW - SILENT_NANOS)
-    again = process(first=NOW - SILENT_NANOS + 1, started_at_nanos=2)
-    beside = process(first=NOW - SILENT_NANOS - 1, started_at_nanos=2)
+def test_a_process_of_0_3_0_has_ended_once_it_is_silent() -> None:
+    silent = process(seen=NOW - SILENT_NANOS, clock_nanos=0, started_at_nanos=0)
 
-    states = [one.state for one in judged([died, again], NOW).processes]
+    assert [each.state for each in judged([silent], NOW).processes] == [ProcessState.ENDED]
+    assert needs(silent) == []
+
+
+def test_a_process_that_comes_later_replaces_the_one_of_its_kind_that_died() -> None:
+    died = process(seen=NOW - SILENT_NANOS)
+    # A pod that was killed comes back under another name.
+    later = process(name="host-2", first=NOW - SILENT_NANOS + 1)
+    beside = process(name="host-2", first=NOW - SILENT_NANOS)
+    janitor = process("janitor", first=NOW)
+
+    states = [each.state for each in judged([died, later], NOW).processes]
 
     assert states == [ProcessState.REPLACED, ProcessState.REPORTS]
-    assert needs(died, again) == []
-    # Two of one name ran side by side, and one of them died.
-    assert needs(died, beside) == ["nursery host-1: stopped reporting 2 min ago"]
+    assert needs(died, later) == []
+    assert needs(died, beside, janitor) == ["nursery host-1: stopped reporting 2 min ago"]
 
 
 @pytest.mark.parametrize(
@@ -96,21 +106,47 @@ def test_a_process_that_was_started_again_replaces_the_one_that_died() -> None:
         ),
         (process(clock_skew_nanos=SKEW_NANOS), None),
         (process(clock_skew_nanos=SKEW_NANOS + 1), "its clock is 5 s ahead of the database's"),
-        (process(clock_skew_nanos=-7 * SECOND), "its clock is 7 s behind the database's"),
-        (process(certificate_ends_at_nanos=NOW + ENDS_SOON_NANOS), None),
+        # The call was repeated until meta answered.
+        (process(clock_skew_nanos=-SKEW_NANOS - REPORT_AGE_NANOS), None),
         (
-            process(certificate_ends_at_nanos=NOW + ENDS_SOON_NANOS - SECOND),
+            process(clock_skew_nanos=-SKEW_NANOS - REPORT_AGE_NANOS - 1),
+            "its clock is 35 s behind the database's",
+        ),
+        (process(certificate_ends_at_nanos=NOW + RENEWAL_NANOS), None),
+        (
+            process(certificate_ends_at_nanos=NOW + RENEWAL_NANOS - SECOND),
             "its certificate ends in 13 d 23 h",
         ),
         (process(certificate_ends_at_nanos=NOW), "its certificate has ended"),
-        (process(credential_ends_at_nanos=NOW + 90 * SECOND), "its credential ends in 1 min"),
+        # One of a day is renewed each day without a person.
+        (
+            process(
+                certificate_begins_at_nanos=NOW - DAY * 2 // 3,
+                certificate_ends_at_nanos=NOW + DAY // 3,
+            ),
+            None,
+        ),
+        (
+            process(
+                certificate_begins_at_nanos=NOW - DAY * 2 // 3 - SECOND,
+                certificate_ends_at_nanos=NOW + DAY // 3 - SECOND,
+            ),
+            "its certificate ends in 7 h 59 min",
+        ),
+        (process(credential_ends_at_nanos=NOW + RENEWAL_NANOS), None),
+        (process(credential_ends_at_nanos=NOW + 90 * SECOND), "its access token ends in 1 min"),
         (process(progress_at_nanos=NOW - STALLED_NANOS["nursery"], progress="merged"), None),
         (
             process(progress_at_nanos=NOW - STALLED_NANOS["nursery"] - 1, progress="merged"),
             "no progress for 10 min, the last was: merged",
         ),
+        (process(started_at_nanos=NOW - STALLED_NANOS["nursery"]), None),
+        (
+            process(started_at_nanos=NOW - STALLED_NANOS["nursery"] - 1),
+            "no progress for 10 min, since its start",
+        ),
         # A merge takes as long as it takes.
-        (process("merge_worker", progress_at_nanos=1), None),
+        (process("merge_worker", started_at_nanos=1), None),
     ],
 )
 def test_what_a_process_reports_may_need_a_person(found: pb.Process, need: str | None) -> None:

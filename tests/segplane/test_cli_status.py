@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from meta.client import MetaClient
+from segplane.cli.commands.operate.status import screen
 from segplane.health.processes import SILENT_NANOS
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
@@ -37,8 +39,9 @@ def test_status_says_which_processes_run_ended_and_died(
     meta_server: MetaServer, workers: dict[str, WorkerProcess], run: RunCommand
 ) -> None:
     def states() -> dict[str, str]:
-        found = json.loads(run("status", "--json").stdout)["processes"]
-        return {process["report"]["name"]: process["state"] for process in found}
+        reply = json.loads(run("status", "--json").stdout)
+        assert int(reply["database_time_nanos"]) > 0
+        return {each["report"]["name"]: each["state"] for each in reply["processes"]}
 
     wait_until(lambda: len(states()) == len(KINDS), "all workers report")
     fine = run("status")
@@ -48,7 +51,8 @@ def test_status_says_which_processes_run_ended_and_died(
     workers["janitor"].ask_to_end()
     wait_until(lambda: states()["janitor-1"] == "ended", "the janitor reports its end")
     os.kill(workers["nursery"].pid, signal.SIGKILL)
-    # As time would have it.
+    # As time would have it. What was written stays in memory until the next time.
+    meta_server.running.reports.save()
     meta_server.running.reports.save()
     with psycopg.connect(meta_server.settings.database.url) as connection:
         connection.execute(
@@ -70,6 +74,16 @@ def test_status_says_which_processes_run_ended_and_died(
         "merge_worker-1": "reports",
         "nursery-1": "stopped reporting",
     }
+
+
+def test_a_watch_goes_on_while_meta_does_not_answer_and_prints_no_json(run: RunCommand) -> None:
+    with MetaClient("127.0.0.1:1", deadline_secs=0.1) as client:
+        (line,) = screen(client)
+    refused = run("status", "--watch", "--json")
+
+    assert line.startswith("meta does not answer: ")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "--watch" in refused.stderr
 
 
 def test_an_empty_installation_says_what_is_missing(run: RunCommand) -> None:

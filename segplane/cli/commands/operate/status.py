@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from segplane.cli.command import command, group
+from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient
-from segplane.cli.output import NONE, Answer, message_dict, table
+from segplane.cli.output import NONE, Answer, AsJson, message_dict, table
 from segplane.cli.parameters import Option
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ def status(
     client: MetaClient,
     watch: Annotated[bool, Option("--watch", help="Show it again every 5 s until Ctrl-C.")] = False,
     every: Annotated[
-        bool, Option("--all", help="Show also those that ended or were started again long ago.")
+        bool, Option("--all", help="Show also those that ended or were replaced long ago.")
     ] = False,
+    as_json: AsJson = False,
 ) -> Answer:
     """Show each process of the installation, and whether anything needs a person.
 
@@ -34,11 +36,24 @@ def status(
     """
     from segplane.health.processes import read_status
 
+    if watch and as_json:
+        raise usage("--watch shows a screen for people: it goes without --json")
     while watch:
-        print(_CLEAR + "\n".join(_lines(read_status(client), every=every)), flush=True)
+        print(_CLEAR + "\n".join(screen(client, every=every)), flush=True)
         time.sleep(EVERY_SECS)
     state = read_status(client)
     return Answer(_data(state), _lines(state, every=every), exit_code=int(bool(state.needs)))
+
+
+def screen(client: MetaClient, *, every: bool = False) -> list[str]:
+    """Return the lines of now, or the error while meta does not answer."""
+    from meta.errors import DeadlineExceeded, Unavailable
+    from segplane.health.processes import read_status
+
+    try:
+        return list(_lines(read_status(client), every=every))
+    except (DeadlineExceeded, Unavailable) as error:
+        return [f"meta does not answer: {error.message} ({error.reason})"]
 
 
 def _data(state: "Status") -> dict[str, object]:
@@ -46,7 +61,12 @@ def _data(state: "Status") -> dict[str, object]:
         {"state": judged.state, "needs": list(judged.troubles), **message_dict(judged.process)}
         for judged in state.processes
     ]
-    return {"ok": not state.needs, "needs": list(state.needs), "processes": processes}
+    return {
+        "ok": not state.needs,
+        "needs": list(state.needs),
+        "database_time_nanos": str(state.now_nanos),
+        "processes": processes,
+    }
 
 
 def _lines(state: "Status", *, every: bool) -> Iterator[str]:

@@ -27,6 +27,7 @@ CONVERSION_BYTES_MAX = 2048 * MIB
 RARE = ("busy", "damaged", "empty_records", "stalled_grpc", "stalled_http")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "kind",
     [

@@ -221,6 +221,7 @@ class Changes:
         self.draw.choice(changes)()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))]
 )

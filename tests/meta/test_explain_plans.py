@@ -36,7 +36,7 @@ FILL = (
     SELECT s.id, 'v', 1, 2, d.id FROM ingest_streams s, datasets d WHERE d.name = 'dataset 1'
     """,
     """
-    INSERT INTO processes SELECT 'collector', n::text, 1, '', '', 0, 0, 1, n
+    INSERT INTO processes SELECT 'collector', n::text, 1, '', '', false, 0, 0, 1, n
     FROM generate_series(1, 10000) n
     """,
     "INSERT INTO workers (id) SELECT 'collector/' || n FROM generate_series(1, 10000) n",

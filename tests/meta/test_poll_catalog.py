@@ -57,6 +57,7 @@ def test_a_layout_that_changed_comes_with_the_next_poll(
     assert list(after.datasets[0].sharding_fields) == [field]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "since", [pytest.param(0, marks=pytest.mark.slow), 1], ids=["all", "changed"]
 )

@@ -74,6 +74,7 @@ def dying_python(folder: Path, deaths: int) -> dict[str, str]:
     return {"NURSERY_SPARK_CONF": f"spark.pyspark.python={script}"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "environment",
     [

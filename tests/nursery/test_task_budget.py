@@ -87,6 +87,7 @@ def _peak_mib(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "export", [pytest.param(unlike_bodies, marks=pytest.mark.slow), unlike_resources]
 )

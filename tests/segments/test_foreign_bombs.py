@@ -59,6 +59,7 @@ def written(path: Path, columns: dict[str, Any], rows: int = ROWS, **how: Any) -
     return path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "is_nested",
     [

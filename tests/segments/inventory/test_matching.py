@@ -111,6 +111,7 @@ print(json.dumps([strangers, other, int(peak.split()[1]) * 1_024]))
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "count",
     [

@@ -87,6 +87,7 @@ def test_each_key_of_other_clouds_has_one_winner_among_twelve_writers(
     assert all(store.get(key) == b"%d" % writer for key, writer in won.items())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keys", [12, pytest.param(200, marks=pytest.mark.slow)])
 def test_each_upload_in_parts_has_one_winner_among_twelve_writers(
     versitygw_location: StoreLocation, keys: int

@@ -188,7 +188,7 @@ class Doors:
         return json.loads(file.read_text())[0]["n"] if result.exit_code == 0 else result.stderr
 
 
-@pytest.mark.parametrize("names", some_or_all(NAMES, 5))
+@pytest.mark.parametrize("names", some_or_all(NAMES, 9))
 def test_each_name_goes_through_each_door(doors: Doors, names: tuple[str, ...]) -> None:
     wrong = {}
     for name in names:
@@ -206,7 +206,7 @@ GROUPED = tuple(
 )
 
 
-@pytest.mark.parametrize("grouped", some_or_all(GROUPED, 7))
+@pytest.mark.parametrize("grouped", some_or_all(GROUPED, 11))
 def test_each_name_in_each_group_goes_through_each_door(
     doors: Doors, grouped: tuple[tuple[str, str], ...]
 ) -> None:
@@ -220,7 +220,7 @@ def test_each_name_in_each_group_goes_through_each_door(
     assert wrong == {}
 
 
-@pytest.mark.parametrize("names", some_or_all(RESERVED, 3))
+@pytest.mark.parametrize("names", some_or_all(RESERVED, 5))
 def test_reserved_names_of_an_earlier_release_are_kept_marked_and_renamed(
     doors: Doors, run: RunCommand, names: tuple[str, ...]
 ) -> None:

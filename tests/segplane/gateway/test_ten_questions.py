@@ -136,6 +136,7 @@ def test_the_questions_have_answers(shop: Shop) -> None:
     assert len(answers["all columns of one record"]) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reader", ["PyIceberg", pytest.param("Polars", marks=pytest.mark.slow)])
 def test_python_readers_answer_equally_while_all_else_goes_on(
     shop: Shop,

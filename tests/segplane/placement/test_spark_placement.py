@@ -43,6 +43,7 @@ def meta_settings(
     return replace(meta_settings, named_stores=(NamedStore(COLD, location),))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "cold", ["folder", *(pytest.param(cloud, marks=pytest.mark.slow) for cloud in ("gcs", "azure"))]
 )

@@ -25,6 +25,7 @@ NAN_CONDITIONS = (
 OPERATORS = ["=", "<=>", "<", "<=", ">", ">=", "<>"]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", ["source", "native"])
 @pytest.mark.parametrize("columns", ["one", pytest.param("all", marks=pytest.mark.slow)])

@@ -18,6 +18,7 @@ from collector.ingestion import Ingestion, ValidToken
 from collector.refusal import Refusal, Refused, unavailable
 from meta.errors import Code, InvalidArgument, MetaError, TokenUnknown
 from meta.process.failed_attempts import FailedAttempts
+from meta.telemetry import about
 
 log = structlog.get_logger()
 
@@ -117,9 +118,10 @@ class TokenCache:
 
     async def _validate(self, token_secret: str) -> _Validation:
         # The TTL starts before the call: a revocation may commit while the reply travels.
-        asked_at = self.clock()
+        asked_at, last = self.clock(), self.last_known(token_secret)
         try:
-            token: ValidToken | None = await self.ingestion.validate(token_secret)
+            with about(last.dataset_ids.values() if last else ()):
+                token: ValidToken | None = await self.ingestion.validate(token_secret)
         except (TokenUnknown, InvalidArgument):
             token = None
         except MetaError as error:

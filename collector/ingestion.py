@@ -13,6 +13,7 @@ from dataplane.baby_facts import CommitFacts
 from dataplane.enforced_columns import read_enforced, read_window
 from meta.client import MetaClient
 from meta.errors import NotFound
+from meta.telemetry import about
 from meta.v1 import ingest_token_pb2 as tokens_pb
 from meta.v1 import ingestion_pb2 as pb
 from meta.v1 import nursery_pb2 as nursery_pb
@@ -146,7 +147,8 @@ class Ingestion:
         while page := remaining[:_USAGE_DATASETS_MAX]:
             request = operations_pb.GetUsageRequest(dataset_ids=page)
             try:
-                reply = await self._call(partial(self._get_usage, request))
+                with about(page):
+                    reply = await self._call(partial(self._get_usage, request))
             except NotFound as gone:
                 dataset_id = gone.metadata["dataset_id"]
                 remaining.remove(dataset_id)

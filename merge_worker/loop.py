@@ -21,7 +21,7 @@ from meta.errors import DeadlineExceeded, MetaError, Overloaded, RaceLost, Unava
 from meta.process.installed import installed_release
 from meta.process.shutdown import Shutdown
 from meta.self_report import Progress
-from meta.telemetry import span
+from meta.telemetry import about, span
 from meta.v1.merge_task_pb2 import (
     CompleteSegmentMergeTaskRequest,
     FailSegmentMergeTaskRequest,
@@ -120,7 +120,10 @@ class Worker:
                 rest_secs = min(self.settings.interval_secs_max, rest_secs * 2)
                 continue
             rest_secs = self.settings.interval_secs
-            with span("merge_task", task_id=info.task_id, inputs=len(info.segments)):
+            with (
+                about([info.dataset_id]),
+                span("merge_task", task_id=info.task_id, inputs=len(info.segments)),
+            ):
                 self._work_on(info, in_force.buffer_bytes_max)
 
     def _poll(self, dataset_ids: Sequence[str]) -> SegmentMergeTaskInfo | None:

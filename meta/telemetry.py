@@ -4,14 +4,22 @@ Enabled by OTEL_EXPORTER_OTLP_ENDPOINT; every OTEL_* variable of the SDK applies
 of `meta.metrics`, read from the Prometheus registry; logs are the structlog events, each with a
 `log.record.uid`; spans are opened with `span`, and with `served` and `joined` for what a caller
 asks for: they join its trace (https://www.w3.org/TR/trace-context/).
+
+If all of it goes to a dataset of this installation, the work on that dataset is not recorded
+(`about`): an idle installation would feed itself otherwise.
 """
 
+import atexit
 import os
+import socket
+import threading
 import time
-from collections.abc import Callable, Iterable, MutableMapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from prometheus_client import REGISTRY
@@ -21,8 +29,29 @@ from meta.client.traces import HEADERS, STATE_CHARS_MAX
 Event = MutableMapping[str, Any]
 _SEVERITIES = {"debug": 5, "info": 9, "warning": 13, "error": 17, "critical": 21}
 Headers = Iterable[tuple[str, str | bytes]]
+# Longest wait at the end of a process for its last records to be taken.
+END_SECS = 1.5
+_PROBE_SECS = 0.2
+_NAME_KEYS = ("dataset", "dataset_name")
+_UNRECORDED = "segplane-unrecorded"
 _tracer: Any = None
 _NOTHING = nullcontext()
+
+
+@dataclass(frozen=True, slots=True)
+class TelemetryDataset:
+    """The dataset that receives what the processes of its installation send."""
+
+    name: str
+    id: str
+
+    def is_in(self, event: Event) -> bool:
+        """True if a log event names the dataset."""
+        is_named = any(event.get(key) == self.name for key in _NAME_KEYS)
+        return is_named or any(self.id in str(value) for value in event.values())
+
+
+_dataset: TelemetryDataset | None = None
 
 
 def is_enabled() -> bool:
@@ -30,10 +59,13 @@ def is_enabled() -> bool:
     return bool(os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"))
 
 
-def install(service: str) -> Callable[[Any, str, Event], Event]:
+def install(
+    service: str, dataset: TelemetryDataset | None = None
+) -> Callable[[Any, str, Event], Event]:
     """Start exporting as `service`; returns the structlog processor that exports events.
 
-    Raises ImportError if the `telemetry` extra is missing.
+    `dataset` is the one that receives it, if it is of this installation. Raises ImportError if the
+    `telemetry` extra is missing.
     """
     from opentelemetry import metrics, trace
     from opentelemetry.sdk._logs import LoggerProvider
@@ -44,22 +76,88 @@ def install(service: str) -> Callable[[Any, str, Event], Event]:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    global _tracer
+    global _tracer, _dataset
+    _dataset = dataset
     identity = {"service.name": f"segplane-{service}", "service.instance.id": str(uuid4())}
     resource = Resource.create(identity)
-    traces = TracerProvider(resource=resource)
+    traces = TracerProvider(resource=resource, shutdown_on_exit=False)
     traces.add_span_processor(BatchSpanProcessor(_exporter("trace_exporter", "OTLPSpanExporter")))
     trace.set_tracer_provider(traces)
     _tracer = traces.get_tracer("segplane")
     reader = PeriodicExportingMetricReader(_exporter("metric_exporter", "OTLPMetricExporter"))
-    meters = MeterProvider(resource=resource, metric_readers=[reader])
+    meters = MeterProvider(resource=resource, metric_readers=[reader], shutdown_on_exit=False)
     metrics.set_meter_provider(meters)
     _bridge(meters.get_meter("segplane"))
-    logs = LoggerProvider(resource=resource)
+    logs = LoggerProvider(resource=resource, shutdown_on_exit=False)
     logs.add_log_record_processor(
         BatchLogRecordProcessor(_exporter("_log_exporter", "OTLPLogExporter"))
     )
+    _end_in_time([provider.shutdown for provider in (traces, meters, logs)])
     return _shipper(logs.get_logger("segplane"))
+
+
+def _end_in_time(ends: Iterable[Callable[[], None]]) -> None:
+    """Send what waits when the process ends, within END_SECS; nothing if nobody listens.
+
+    The SDK waits up to 30 s for each signal. The threads start now: at the end of a process none
+    may start.
+    """
+    ending = threading.Event()
+
+    def run(end: Callable[[], None]) -> None:
+        ending.wait()
+        end()
+
+    threads = [threading.Thread(target=run, args=(end,), daemon=True) for end in ends]
+    for thread in threads:
+        thread.start()
+
+    def at_exit() -> None:
+        if _is_refused():
+            return
+        ends_at = time.monotonic() + END_SECS
+        ending.set()
+        for thread in threads:
+            thread.join(max(0.0, ends_at - time.monotonic()))
+
+    atexit.register(at_exit)
+
+
+def _is_refused() -> bool:
+    """True if the endpoint refuses connections: its collector has ended."""
+    endpoint = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+    with suppress(OSError, ValueError):
+        url = urlsplit(endpoint if "//" in endpoint else f"//{endpoint}")
+        try:
+            socket.create_connection((url.hostname or "", url.port or 0), _PROBE_SECS).close()
+        except ConnectionRefusedError:
+            return bool(url.port)
+    return False
+
+
+def about(dataset_ids: Iterable[str | None]) -> AbstractContextManager[object]:
+    """Record a block, unless it is about the dataset that receives this telemetry and no other.
+
+    Then neither spans nor log events leave this process, and servers that the block calls record
+    no span either.
+    """
+    if _dataset is None or set(dataset_ids) != {_dataset.id}:
+        return _NOTHING
+    return _unrecorded()
+
+
+@contextmanager
+def _unrecorded() -> Iterator[None]:
+    from opentelemetry import context, trace
+
+    # Valid, so that calls send it, and not sampled, so that no span below it is recorded.
+    parent = trace.NonRecordingSpan(trace.SpanContext(1, 1, is_remote=False))
+    marked = context.set_value(_UNRECORDED, True, trace.set_span_in_context(parent))
+    token = context.attach(marked)
+    try:
+        yield
+    finally:
+        context.detach(token)
 
 
 def span(name: str, **attributes: str | int | float | bool) -> AbstractContextManager[object]:
@@ -127,9 +225,12 @@ def _exporter(module: str, name: str) -> Any:
 
 
 def _shipper(logger: Any) -> Callable[[Any, str, Event], Event]:
+    from opentelemetry import context
     from opentelemetry._logs import LogRecord, SeverityNumber
 
     def ship(_: Any, level: str, event: Event) -> Event:
+        if _dataset and (context.get_value(_UNRECORDED) or _dataset.is_in(event)):
+            return event
         attributes = {
             key: value if isinstance(value, str | int | float | bool) else str(value)
             for key, value in event.items()
@@ -167,8 +268,11 @@ def _bridge(meter: Any) -> None:
 def _reader(sample_name: str) -> Callable[[Any], Iterable[Any]]:
     from opentelemetry.metrics import Observation
 
+    # Of all families, each of them would be collected once for each instrument.
+    registry = REGISTRY.restricted_registry((sample_name,))
+
     def observe(_: Any) -> Iterable[Any]:
-        for family in REGISTRY.collect():
+        for family in registry.collect():
             for sample in family.samples:
                 if sample.name == sample_name:
                     yield Observation(sample.value, sample.labels)

@@ -14,7 +14,7 @@ from meta.errors import VersionExpired
 from meta.metrics import CLOCK_SKEW
 from meta.process.shutdown import Shutdown
 from meta.self_report import Progress
-from meta.telemetry import span
+from meta.telemetry import about, span
 from nursery import metrics
 from nursery.config import Settings
 from nursery.execution.job import TaskOutcome
@@ -201,10 +201,9 @@ class Nursery:
         self._num_registered, self._failure = 0, ""
         tracker, errors, is_parked = MoveTracker(cycle_plan), list[str](), False
         registering_secs += self._register(tracker.take_ready(), errors)
-        with span(
-            "nursery.execution.job", tasks=len(cycle_plan.tasks), babies=cycle_plan.num_babies
-        ):
-            for index, outcome in self._run_tasks(cycle_plan.tasks, self.locator.stores):
+        tasks, babies, datasets = cycle_plan.tasks, cycle_plan.num_babies, cycle_plan.dataset_ids
+        with about(datasets), span("nursery.execution.job", tasks=len(tasks), babies=babies):
+            for index, outcome in self._run_tasks(tasks, self.locator.stores):
                 if isinstance(outcome, TaskFailed):
                     tracker.fail(index)
                     errors.append(str(outcome))

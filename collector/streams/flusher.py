@@ -36,6 +36,7 @@ from collector.streams.stream import (
 from meta.client import location
 from meta.errors import Code, MetaError, TokenUnknown
 from meta.self_report import Progress
+from meta.telemetry import about
 from meta.v1.ingestion_pb2 import RegisterForStreamResponse
 from segments.baby import Baby, BabyKind, Export, TokenPart
 from segments.signals import Signal
@@ -129,18 +130,25 @@ class Flusher:
 
     async def _write(self, exports: Sequence[PendingExport]) -> None:
         while stamped := await self._stamp(exports):
-            try:
-                written = await stamped.stream.write(stamped.baby)
-            except StreamEnded:
-                log.info("stream_ended", stream_id=stamped.stream.stream_id)
-                if self._stream is stamped.stream:
-                    self._stream = None
-            except Displaced as displaced:
-                log.info("flush_displaced", at=str(displaced))
-            else:
-                self._answer(stamped, written)
-                return
+            with about(part.dataset_id for part in stamped.baby.parts):
+                if await self._has_written(stamped):
+                    return
             exports = stamped.exports
+
+    async def _has_written(self, stamped: _StampedBaby) -> bool:
+        """Write a baby and answer its exports; false if they are to be stamped again."""
+        try:
+            written = await stamped.stream.write(stamped.baby)
+        except StreamEnded:
+            log.info("stream_ended", stream_id=stamped.stream.stream_id)
+            if self._stream is stamped.stream:
+                self._stream = None
+        except Displaced as displaced:
+            log.info("flush_displaced", at=str(displaced))
+        else:
+            self._answer(stamped, written)
+            return True
+        return False
 
     def _answer(self, stamped: _StampedBaby, written: Written) -> None:
         log.info(

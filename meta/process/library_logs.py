@@ -23,6 +23,7 @@ FRAMES_MAX = 8
 # Servers of HTTP, and the exceptions by which they refuse what is not HTTP.
 _SERVERS = ("aiohttp.server", "uvicorn.error")
 _REFUSALS = "aiohttp.http"
+_TELEMETRY = "opentelemetry."
 _Error = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
@@ -85,7 +86,12 @@ def _error_of(record: logging.LogRecord) -> _Error | None:
 
 
 def _level_of(record: logging.LogRecord, error: _Error | None) -> int:
-    """The message's level; what strangers send to a server is not a warning."""
+    """The message's level; what strangers send to a server is not a warning.
+
+    Telemetry that is lost is no error: the process works without.
+    """
+    if record.name.startswith(_TELEMETRY):
+        return min(record.levelno, logging.WARNING)
     is_refusal = error is None or error[0].__module__.startswith(_REFUSALS)
     return logging.INFO if record.name in _SERVERS and is_refusal else record.levelno
 

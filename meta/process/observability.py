@@ -7,6 +7,12 @@ import structlog
 
 from meta import metrics, telemetry
 from meta.process import library_logs
+from meta.process.environment import environment
+from meta.process.exits import fail
+from meta.process.setting_names import COMMON
+from meta.telemetry import TelemetryDataset
+
+TELEMETRY_DATASET = "SELF_TELEMETRY_DATASET"
 
 
 def configure_logging(service: str, *, json: bool | None = None) -> None:
@@ -19,7 +25,7 @@ def configure_logging(service: str, *, json: bool | None = None) -> None:
     as_json = not sys.stderr.isatty() if json is None else json
     exported: list[structlog.typing.Processor] = []
     if telemetry.is_enabled():
-        exported.append(telemetry.install(service))
+        exported.append(telemetry.install(service, _telemetry_dataset()))
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -38,3 +44,12 @@ def configure_logging(service: str, *, json: bool | None = None) -> None:
     )
     structlog.contextvars.bind_contextvars(service=service)
     library_logs.take_over()
+
+
+def _telemetry_dataset() -> TelemetryDataset | None:
+    """The dataset of this installation that receives its telemetry; None = none is told."""
+    text = environment(COMMON).text(TELEMETRY_DATASET, "")
+    name, _, dataset_id = text.rpartition("=")
+    if text and not (name and dataset_id):
+        fail(f"{COMMON}{TELEMETRY_DATASET} is {text!r}, not NAME=ID of a dataset")
+    return TelemetryDataset(name, dataset_id) if text else None

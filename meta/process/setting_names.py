@@ -44,6 +44,7 @@ COMMON_ONLY = frozenset(
         "INGEST_TOKEN",
         "OTLP_ENDPOINT",
         "GATEWAY_ADDRESS",
+        "SELF_TELEMETRY_DATASET",
     }
 )
 CREDENTIALS = f"{COMMON}CREDENTIALS_"

@@ -52,6 +52,11 @@ class Plan:
         """Baby segments in the plan."""
         return len({(r.stream_id, r.offset) for task in self.tasks for r in task.reads})
 
+    @property
+    def dataset_ids(self) -> set[str]:
+        """Datasets whose records its tasks read."""
+        return {work.dataset_id for task in self.tasks for work in task.works}
+
 
 def plan(
     streams: Sequence[IngestStream],

@@ -23,6 +23,7 @@ from meta.errors import (
     OffsetConflict,
     OffsetNotCommitted,
 )
+from meta.telemetry import about
 from meta.v1 import common_pb2, nursery_pb2, operations_pb2
 from nursery import metrics
 from nursery.parts.parts import PARTS
@@ -95,9 +96,10 @@ class Registrations:
         )
         secs = sum(part.timeout_secs(item) for item in request.registrations for part in PARTS)
         try:
-            results = self._client.operations.RegisterMergedSegments(
-                request, timeout=secs or None
-            ).results
+            with about(registration.finished.move.dataset_id for registration in registrations):
+                results = self._client.operations.RegisterMergedSegments(
+                    request, timeout=secs or None
+                ).results
         except MetaError as error:
             return [_outcome(registration.finished, error) for registration in registrations]
         return [

@@ -13,7 +13,7 @@ from dataplane.settings import client_tls
 from meta.client.channel import ClientTls
 from meta.process.environment import Environment
 from meta.process.exits import ConfigError
-from segplane.stack import ingest_token
+from segplane.stack import ingest_token, self_telemetry
 from segplane.stack.defaults import HOST, META_PORT, PORT_MAX
 
 # Wildcard addresses of listeners, and the address by which local clients reach them.
@@ -59,6 +59,7 @@ class StackSettings:
     database_url: str = ""
     object_store_url: str = ""
     is_unsafe_grace: bool = False
+    has_self_telemetry: bool = False
     inherited: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -105,6 +106,11 @@ class StackSettings:
     def token_path(self) -> Path:
         """File of the default ingest token, readable by its owner only."""
         return ingest_token.path_in(self.data_dir)
+
+    @property
+    def telemetry_path(self) -> Path:
+        """File of the dataset and the token of the stack's own telemetry."""
+        return self_telemetry.path_in(self.data_dir)
 
 
 def inherited_environment() -> dict[str, str]:

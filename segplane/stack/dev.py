@@ -7,8 +7,9 @@ exports are committed and its stream ends, Postgres last.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from dataplane.location import Locator
 from dataplane.processes.children import Child, ChildSpec
@@ -16,13 +17,14 @@ from dataplane.readiness import MetaReadiness, is_serving
 from dataplane.task_runner import RUNNER_STARTED, describe_runner
 from meta.client import MetaClient
 from meta.errors import Unavailable
-from segplane.stack import addresses, config, preflight
+from segplane.stack import addresses, config, preflight, self_telemetry
 from segplane.stack.addresses import StackAddresses
 from segplane.stack.config import APART, PIPELINE, StackSettings
 from segplane.stack.ingest_token import ready_token
 from segplane.stack.postgres import LOCK_WAIT_SECS, EmbeddedPostgres
 from segplane.stack.preflight import PortTaken
 from segplane.stack.run_lock import RunLock
+from segplane.stack.self_telemetry import TelemetryTarget
 
 COLLECTOR = "collector"
 GATEWAY = "gateway"
@@ -36,6 +38,7 @@ META_STOP_SECS = 30.0
 # Time for the processes of a killed run to end: longer than any of them drains.
 PREDECESSOR_SECS_MAX = 60.0
 Report = Callable[[str], None]
+T = TypeVar("T")
 
 
 class Interrupted(Exception):
@@ -60,6 +63,8 @@ class Stack:
     ) -> None:
         self.settings = replace(settings, data_dir=settings.data_dir.absolute())
         self.token = ""
+        # The age at which the processes' own telemetry is deleted.
+        self.telemetry_retention = timedelta()
         self._report = report
         self._is_interrupted = is_interrupted
         self._parts = tuple(parts)
@@ -148,9 +153,33 @@ class Stack:
         if not self.settings.object_store_url:
             # A store never creates its own root: a missing one may be an unmounted disk.
             preflight.make_private_dir(config.objects_dir(self.settings))
+        has_telemetry = self.settings.has_self_telemetry
+        if has_telemetry and (target := self_telemetry.kept(self.settings.telemetry_path)):
+            self._send_telemetry_to(target)
         self._start_meta(self._database_url())
+        if has_telemetry:
+            self._start_telemetry()
         self.start_parts(*self._parts)
         addresses.write(self.settings.data_dir, self._addresses())
+
+    def _start_telemetry(self) -> None:
+        """Let all processes send telemetry; meta starts again if it did not know where to."""
+        path = self.settings.telemetry_path
+        target = self._ask(lambda client: self_telemetry.ready(client, path))
+        retention = self._ask(lambda client: self_telemetry.retention(client, target.dataset_id))
+        self.telemetry_retention = retention
+        if self._send_telemetry_to(target):
+            meta = self._children["meta"].spec
+            self._report("meta starts again, to send its telemetry")
+            self._stop_children(("meta",))
+            self._launch(meta)
+            self._await_ready("meta")
+
+    def _send_telemetry_to(self, target: TelemetryTarget) -> bool:
+        """Give the target to processes that start from now on; true if it is another one."""
+        before, settings = self._telemetry, self.settings
+        self._telemetry = target.environment(settings.otlp_http_url, settings.inherited)
+        return self._telemetry != before
 
     def _addresses(self) -> StackAddresses:
         settings = self.settings
@@ -162,18 +191,18 @@ class Stack:
 
     def _spec(self, name: str) -> ChildSpec:
         if name == COLLECTOR:
-            self.token = self._ready_token()
+            self.token = self._ask(lambda client: ready_token(client, self.settings.token_path))
         environment = config.environment_of(self.settings, name)
         is_ready = self._collector_is_ready if name == COLLECTOR else _worker_is_ready
         return ChildSpec(name, _MODULES.get(name, name), environment, is_ready)
 
-    def _ready_token(self) -> str:
-        """Return the default token; meta is started again if it dies before it answers."""
+    def _ask(self, ask: Callable[[MetaClient], T]) -> T:
+        """Ask meta, which is started again if it dies before it answers."""
         while True:
             self._end_if_interrupted()
             try:
                 with self.connect() as client:
-                    return ready_token(client, self.settings.token_path)
+                    return ask(client)
             except Unavailable:
                 self.check()
                 time.sleep(READY_POLL_SECS)

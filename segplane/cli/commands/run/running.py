@@ -1,10 +1,11 @@
 """segplane dev and migrate: commands that run processes on this machine."""
 
 import contextlib
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
 from segplane.cli.command import command, group
-from segplane.cli.connection import DEFAULT_ADDRESS, open_database
+from segplane.cli.connection import DEFAULT_ADDRESS, open_database, usage
 from segplane.cli.options import DataDir
 from segplane.cli.parameters import Option
 from segplane.stack.defaults import DEFAULT_DATA_DIR, PORT_MAX
@@ -54,6 +55,10 @@ UnsafeGrace = Annotated[
         help="Delete merged inputs after seconds, under running queries too.",
     ),
 ]
+SelfTelemetry = Annotated[
+    bool,
+    Option(help="Send logs, traces and metrics of all these processes to the dataset segplane."),
+]
 DEV_BANNER = """
 Send OTLP to    {http}  (HTTP)
                 {grpc}  (gRPC)
@@ -69,9 +74,14 @@ Iceberg         http://{gateway}/iceberg
 meta            {meta}
                 try: segplane status{hint}
                      segplane segments find{hint}
-logs            {logs}
+{telemetry}logs            {logs}
 Ctrl-C stops everything; the data stays in {data_dir}.
 """
+_NO_COLLECTOR = "--self-telemetry needs a collector, which --meta-only does not start"
+TELEMETRY_LINES = """own telemetry   dataset segplane, {kept}
+                try: segplane query{hint} '{query}'
+"""
+TELEMETRY_QUERY = "segplane | summarize records = count() by signal, service_name"
 SERVE_BANNER = """
 meta            {meta}
                 try: segplane datasets list{hint}
@@ -91,6 +101,7 @@ def dev(
     database_url: DatabaseUrl = "",
     object_store_url: StoreUrl = "",
     unsafe_short_grace: UnsafeGrace = False,
+    self_telemetry: SelfTelemetry = False,
     meta_only: bool = False,
 ) -> None:
     """Run Postgres, meta, a collector, a gateway and the workers on this machine until Ctrl-C.
@@ -104,8 +115,11 @@ def dev(
     from segplane.cli.process_settings import require_valid
     from segplane.stack import config
     from segplane.stack.dev import PARTS, Stack
+    from segplane.stack.self_telemetry import why_not
 
     inherited = config.inherited_environment()
+    if self_telemetry and (refusal := _NO_COLLECTOR if meta_only else why_not(inherited)):
+        raise usage(refusal)
     meta_host, meta_port = config.meta_endpoint(inherited, host, meta_port)
     settings = config.StackSettings(
         data_dir=data_dir,
@@ -117,6 +131,7 @@ def dev(
         database_url=database_url,
         object_store_url=object_store_url,
         is_unsafe_grace=unsafe_short_grace,
+        has_self_telemetry=self_telemetry,
         inherited=inherited,
     )
     parts = () if meta_only else PARTS
@@ -164,8 +179,18 @@ def _dev_banner(stack: "Stack") -> str:
         meta=settings.meta_address,
         hint=_address_hint(stack),
         folder_hint=_folder_hint(stack),
+        telemetry=_telemetry_lines(stack) if settings.has_self_telemetry else "",
         logs=stack.log_dir,
         data_dir=settings.data_dir,
+    )
+
+
+def _telemetry_lines(stack: "Stack") -> str:
+    days = stack.telemetry_retention / timedelta(days=1)
+    return TELEMETRY_LINES.format(
+        kept=f"kept for {days:g} days" if days else "kept without limit",
+        hint=_address_hint(stack),
+        query=TELEMETRY_QUERY,
     )
 
 

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from meta.client import MetaClient
-from meta.errors import TokenUnknown
+from meta.errors import NotFound, TokenUnknown
 from meta.process.observability import TELEMETRY_DATASET
 from meta.process.setting_names import COMMON
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2, resources_pb2
@@ -107,9 +107,12 @@ def retention(client: MetaClient, dataset_id: str) -> timedelta:
 
 def _is_valid(client: MetaClient, target: TelemetryTarget) -> bool:
     request = ingest_token_pb2.ValidateIngestTokenRequest(plaintext_token=target.token)
+    dataset = catalog_pb2.GetDatasetRequest(id=target.dataset_id)
     try:
         routing = client.ingest_token.ValidateIngestToken(request).routing
-    except TokenUnknown:
+        if client.catalog.GetDataset(dataset).name != DATASET:
+            return False
+    except (TokenUnknown, NotFound):
         return False
     ids = {routing.logs_dataset_id, routing.traces_dataset_id, routing.metrics_dataset_id}
     return ids == {target.dataset_id}

@@ -1,9 +1,11 @@
 """A process's own telemetry reaches an OTLP endpoint through the official exporters."""
 
 import os
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -23,6 +25,27 @@ metrics.REAPED_BABIES.inc(3)
 with telemetry.span("work", rows=2):
     structlog.get_logger().info("work_done", rows=2)
 """
+ABOUT = """
+import structlog
+from meta import telemetry
+from meta.process import observability
+observability.configure_logging("nursery")
+log = structlog.get_logger()
+for dataset_id in ("its-id", "other-id"):
+    with telemetry.about([dataset_id]), telemetry.span(f"merge of {dataset_id}"):
+        log.info(f"merged {dataset_id}")
+    log.info(f"names {dataset_id}", key=f"tables/{dataset_id}/a")
+with telemetry.about(["its-id", "other-id"]):
+    log.info("merged both")
+log.info("names its name", dataset="segplane")
+log.info("names another", dataset="web", logger="segplane")
+"""
+# Says when it has nothing more to do; spans and events wait to be sent then.
+ENDS = PROGRAM + """
+print("done", flush=True)
+"""
+# What the SDK needs to end the interpreter, and END_SECS.
+EXIT_SECS_MAX = 2.0
 
 
 class Sink(
@@ -79,3 +102,56 @@ def test_logs_spans_and_metrics_leave_before_the_process_ends(sink: tuple[Sink, 
         "span work",
         "metric segplane_nursery_reaped_babies_total",
     } <= found.names
+
+
+def test_nothing_about_the_dataset_that_receives_telemetry_is_sent(sink: tuple[Sink, int]) -> None:
+    found, port = sink
+    environment = {
+        **os.environ,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}",
+        "SEGPLANE_SELF_TELEMETRY_DATASET": "segplane=its-id",
+    }
+
+    done = subprocess.run(
+        [sys.executable, "-c", ABOUT],
+        env=environment,
+        check=True,
+        timeout=60,
+        capture_output=True,
+        text=True,
+    )
+
+    assert {name for name in found.names if not name.startswith("metric")} == {
+        "span merge of other-id",
+        "log merged other-id",
+        "log names other-id",
+        "log merged both",
+        "log names another",
+    }
+    assert "merged its-id" in done.stderr, "a process's own log has all"
+
+
+@pytest.mark.parametrize("is_listening", [False, True], ids=["ended", "hangs"])
+def test_a_process_ends_in_time_without_its_collector(is_listening: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        if not is_listening:
+            listener.close()
+        environment = {
+            **os.environ,
+            "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}",
+            "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+            "OTEL_BSP_SCHEDULE_DELAY": "10",
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-c", ENDS],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"done\n"
+        began = time.monotonic()
+        code = process.wait(60)
+
+    assert (code, time.monotonic() - began < EXIT_SECS_MAX) == (0, True)

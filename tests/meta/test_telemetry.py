@@ -41,9 +41,12 @@ log.info("names its name", dataset="segplane")
 log.info("names another", dataset="web", logger="segplane")
 """
 # Says when it has nothing more to do; spans and events wait to be sent then.
-ENDS = PROGRAM + """
+ENDS = (
+    PROGRAM
+    + """
 print("done", flush=True)
 """
+)
 # What the SDK needs to end the interpreter, and END_SECS.
 EXIT_SECS_MAX = 2.0
 

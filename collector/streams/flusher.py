@@ -130,25 +130,18 @@ class Flusher:
 
     async def _write(self, exports: Sequence[PendingExport]) -> None:
         while stamped := await self._stamp(exports):
-            with about(part.dataset_id for part in stamped.baby.parts):
-                if await self._has_written(stamped):
-                    return
+            try:
+                with about(part.dataset_id for part in stamped.baby.parts):
+                    self._answer(stamped, await stamped.stream.write(stamped.baby))
+            except StreamEnded:
+                log.info("stream_ended", stream_id=stamped.stream.stream_id)
+                if self._stream is stamped.stream:
+                    self._stream = None
+            except Displaced as displaced:
+                log.info("flush_displaced", at=str(displaced))
+            else:
+                return
             exports = stamped.exports
-
-    async def _has_written(self, stamped: _StampedBaby) -> bool:
-        """Write a baby and answer its exports; false if they are to be stamped again."""
-        try:
-            written = await stamped.stream.write(stamped.baby)
-        except StreamEnded:
-            log.info("stream_ended", stream_id=stamped.stream.stream_id)
-            if self._stream is stamped.stream:
-                self._stream = None
-        except Displaced as displaced:
-            log.info("flush_displaced", at=str(displaced))
-        else:
-            self._answer(stamped, written)
-            return True
-        return False
 
     def _answer(self, stamped: _StampedBaby, written: Written) -> None:
         log.info(

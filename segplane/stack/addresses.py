@@ -4,8 +4,12 @@ import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from segplane.terminal.whole_files import whole_file
+
+if TYPE_CHECKING:
+    from segplane.stack.config import StackSettings
 
 _FILE = "addresses.json"
 
@@ -17,6 +21,15 @@ class StackAddresses:
     meta: str
     otlp_http_url: str = ""
     gateway: str = ""
+
+
+def addresses_of(settings: "StackSettings") -> StackAddresses:
+    """Addresses of a stack that runs; the port of a part that does not is 0."""
+    return StackAddresses(
+        settings.meta_address,
+        settings.otlp_http_url if settings.otlp_http_port else "",
+        settings.gateway_bind if settings.gateway_port else "",
+    )
 
 
 def write(data_dir: Path, addresses: StackAddresses) -> None:

@@ -6,7 +6,7 @@ between the processes.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dataplane.settings import client_tls
@@ -130,6 +130,28 @@ def meta_endpoint(
     if not bind_host or not bind_port.isdigit() or int(bind_port) > PORT_MAX:
         raise ConfigError(f"META_BIND is {bind!r}, not host:port such as {HOST}:{META_PORT}")
     return host or bind_host, int(bind_port) if port is None else port
+
+
+def ports_of(settings: StackSettings, has_collector: bool, has_gateway: bool) -> dict[str, int]:
+    """Ports of the parts that run, by the options that set them."""
+    ports = {"--meta-port": settings.meta_port}
+    if has_collector:
+        ports["--otlp-grpc-port"] = settings.otlp_grpc_port
+        ports["--otlp-http-port"] = settings.otlp_http_port
+    if has_gateway:
+        ports["--gateway-port"] = settings.gateway_port
+    return ports
+
+
+def with_ports(settings: StackSettings, ports: Mapping[str, int]) -> StackSettings:
+    """These settings with the ports that were claimed, and 0 for those of parts that do not run."""
+    return replace(
+        settings,
+        meta_port=ports["--meta-port"],
+        otlp_grpc_port=ports.get("--otlp-grpc-port", 0),
+        otlp_http_port=ports.get("--otlp-http-port", 0),
+        gateway_port=ports.get("--gateway-port", 0),
+    )
 
 
 def objects_dir(settings: StackSettings) -> Path:

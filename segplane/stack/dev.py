@@ -18,7 +18,6 @@ from dataplane.task_runner import RUNNER_STARTED, describe_runner
 from meta.client import MetaClient
 from meta.errors import Unavailable
 from segplane.stack import addresses, config, preflight, self_telemetry
-from segplane.stack.addresses import StackAddresses
 from segplane.stack.config import APART, PIPELINE, StackSettings
 from segplane.stack.ingest_token import ready_token
 from segplane.stack.postgres import LOCK_WAIT_SECS, EmbeddedPostgres
@@ -65,6 +64,7 @@ class Stack:
         self.token = ""
         # The age at which the processes' own telemetry is deleted.
         self.telemetry_retention = timedelta()
+        self._target: TelemetryTarget | None = None
         self._report = report
         self._is_interrupted = is_interrupted
         self._parts = tuple(parts)
@@ -153,41 +153,25 @@ class Stack:
         if not self.settings.object_store_url:
             # A store never creates its own root: a missing one may be an unmounted disk.
             preflight.make_private_dir(config.objects_dir(self.settings))
-        has_telemetry = self.settings.has_self_telemetry
-        if has_telemetry and (target := self_telemetry.kept(self.settings.telemetry_path)):
-            self._send_telemetry_to(target)
+        if self.settings.has_self_telemetry:
+            self._target = self_telemetry.kept(self.settings.telemetry_path)
         self._start_meta(self._database_url())
-        if has_telemetry:
+        if self.settings.has_self_telemetry:
             self._start_telemetry()
         self.start_parts(*self._parts)
-        addresses.write(self.settings.data_dir, self._addresses())
+        addresses.write(self.settings.data_dir, addresses.addresses_of(self.settings))
 
     def _start_telemetry(self) -> None:
         """Let all processes send telemetry; meta starts again if it did not know where to."""
-        path = self.settings.telemetry_path
-        target = self._ask(lambda client: self_telemetry.ready(client, path))
-        retention = self._ask(lambda client: self_telemetry.retention(client, target.dataset_id))
-        self.telemetry_retention = retention
-        if self._send_telemetry_to(target):
+        path, before = self.settings.telemetry_path, self._target
+        ready = self._ask(lambda client: self_telemetry.ready(client, path))
+        self._target, self.telemetry_retention = ready
+        if self._target != before:
             meta = self._children["meta"].spec
             self._report("meta starts again, to send its telemetry")
             self._stop_children(("meta",))
             self._launch(meta)
             self._await_ready("meta")
-
-    def _send_telemetry_to(self, target: TelemetryTarget) -> bool:
-        """Give the target to processes that start from now on; true if it is another one."""
-        before, settings = self._telemetry, self.settings
-        self._telemetry = target.environment(settings.otlp_http_url, settings.inherited)
-        return self._telemetry != before
-
-    def _addresses(self) -> StackAddresses:
-        settings = self.settings
-        return StackAddresses(
-            settings.meta_address,
-            settings.otlp_http_url if COLLECTOR in self._parts else "",
-            settings.gateway_bind if GATEWAY in self._parts else "",
-        )
 
     def _spec(self, name: str) -> ChildSpec:
         if name == COLLECTOR:
@@ -208,21 +192,9 @@ class Stack:
                 time.sleep(READY_POLL_SECS)
 
     def _claim_ports(self) -> None:
-        settings = self.settings
-        ports = {"--meta-port": settings.meta_port}
-        if COLLECTOR in self._parts:
-            ports["--otlp-grpc-port"] = settings.otlp_grpc_port
-            ports["--otlp-http-port"] = settings.otlp_http_port
-        if GATEWAY in self._parts:
-            ports["--gateway-port"] = settings.gateway_port
-        got = self._free_ports(ports)
-        self.settings = replace(
-            settings,
-            meta_port=got["--meta-port"],
-            otlp_grpc_port=got.get("--otlp-grpc-port", 0),
-            otlp_http_port=got.get("--otlp-http-port", 0),
-            gateway_port=got.get("--gateway-port", 0),
-        )
+        parts = COLLECTOR in self._parts, GATEWAY in self._parts
+        ports = self._free_ports(config.ports_of(self.settings, *parts))
+        self.settings = config.with_ports(self.settings, ports)
 
     def _free_ports(self, ports: Mapping[str, int]) -> dict[str, int]:
         """Claim ports; the processes of a killed run may need a while to give them back."""
@@ -260,7 +232,10 @@ class Stack:
         self._await_ready("meta")
 
     def _launch(self, spec: ChildSpec) -> None:
-        spec = replace(spec, environment={**spec.environment, **self._telemetry})
+        settings, environment = self.settings, {**spec.environment, **self._telemetry}
+        if self._target is not None:
+            environment |= self._target.environment(settings.otlp_http_url, settings.inherited)
+        spec = replace(spec, environment=environment)
         child = Child(spec, self.log_dir / f"{spec.name}.log")
         self._children[spec.name] = child
         child.start()

@@ -52,9 +52,9 @@ class TelemetryTarget:
 
 
 def why_not(inherited: Mapping[str, str]) -> str:
-    """Say why processes with this environment cannot send to their own collector; "" if they can.
+    """Return the reason for which processes cannot send to their own collector; "" = they can.
 
-    What a user has set is never replaced.
+    A destination that a user has set is never replaced.
     """
     if find_spec("opentelemetry.exporter") is None:
         return "--self-telemetry needs OpenTelemetry: pip install 'segplane-server[telemetry]'"
@@ -70,20 +70,27 @@ def path_in(data_dir: Path) -> Path:
 
 
 def kept(path: Path) -> TelemetryTarget | None:
-    """Return what the file holds; None if there is none."""
+    """Return the content of the file; None if there is none."""
     with suppress(OSError, ValueError, TypeError):
         return TelemetryTarget(**json.loads(path.read_text()))
     return None
 
 
-def ready(client: MetaClient, path: Path) -> TelemetryTarget:
-    """Return what the file holds if it is in force, or create what is missing and write the file.
+def ready(client: MetaClient, path: Path) -> tuple[TelemetryTarget, timedelta]:
+    """Return the content of the file, renewed if it is not in force; and the dataset's retention.
 
     It may be repeated after any failure: at worst a token stays that nobody has.
     """
     target = kept(path)
-    if target is not None and _is_valid(client, target):
-        return target
+    if target is None or not _is_valid(client, target):
+        target = _create(client)
+        with whole_file(path, mode=0o600) as file:
+            file.write(json.dumps(asdict(target)).encode())
+    return target, _retention(client, target.dataset_id)
+
+
+def _create(client: MetaClient) -> TelemetryTarget:
+    """Create the dataset, if there is none, and a token."""
     created = client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=DATASET))
     _set_retention(client, created.id)
     token = client.ingest_token.CreateIngestToken(
@@ -93,13 +100,10 @@ def ready(client: MetaClient, path: Path) -> TelemetryTarget:
             dataset_name=DATASET,
         )
     )
-    target = TelemetryTarget(created.id, token.plaintext_token)
-    with whole_file(path, mode=0o600) as file:
-        file.write(json.dumps(asdict(target)).encode())
-    return target
+    return TelemetryTarget(created.id, token.plaintext_token)
 
 
-def retention(client: MetaClient, dataset_id: str) -> timedelta:
+def _retention(client: MetaClient, dataset_id: str) -> timedelta:
     """Return the age at which the dataset's records are deleted; 0 = they are kept."""
     request = operations_pb2.GetDatasetSettingsRequest(dataset_id=dataset_id)
     return client.operations.GetDatasetSettings(request).settings.event_retention.ToTimedelta()
@@ -122,7 +126,7 @@ def _set_retention(client: MetaClient, dataset_id: str) -> None:
     """Bound the age of the records, unless there are some or a bound: those are the user's."""
     numbers = resources_pb2.GetDatasetNumbersRequest(id=dataset_id)
     has_segments = client.resources.GetDatasetNumbers(numbers).segment_count > 0
-    if has_segments or retention(client, dataset_id):
+    if has_segments or _retention(client, dataset_id):
         return
     request = operations_pb2.SetDatasetSettingsRequest(dataset_id=dataset_id)
     request.settings.event_retention.FromTimedelta(RETENTION)

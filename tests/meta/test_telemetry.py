@@ -47,7 +47,7 @@ ENDS = (
 print("done", flush=True)
 """
 )
-# What the SDK needs to end the interpreter, and END_SECS.
+# END_SECS, and the end of the interpreter.
 EXIT_SECS_MAX = 2.0
 
 

@@ -33,7 +33,7 @@ PACE = {
     "OTEL_BLRP_SCHEDULE_DELAY": "500",
 }
 WINDOW = 4
-# What a flush, a merge or a compaction of the dataset itself would leave.
+# Spans of flushes, merges and compactions.
 OF_WORK = {"CommitOffset", "RegisterMergedSegments", "merge_task", "CompleteSegmentMergeTask"}
 LOGS_OF_WORK = {"baby_committed", "merge_task_claimed", "merge_task_completed"}
 # Polls of the parts, at the pace of this test; a loop would make as many again with each export.
@@ -84,30 +84,30 @@ def test_what_was_created_is_kept_and_what_is_lost_is_replaced(
 ) -> None:
     path = self_telemetry.path_in(tmp_path)
 
-    target = self_telemetry.ready(meta_client, path)
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert self_telemetry.retention(meta_client, target.dataset_id) == RETENTION
-    _retain(meta_client, target.dataset_id, timedelta(days=30))
-    assert self_telemetry.ready(meta_client, path) == target
+    target, retention = self_telemetry.ready(meta_client, path)
+    assert (retention, path.stat().st_mode & 0o777) == (RETENTION, 0o600)
+    longer = timedelta(days=30)
+    _retain(meta_client, target.dataset_id, longer)
+    assert self_telemetry.ready(meta_client, path) == (target, longer)
 
     path.write_text("{")
-    again = self_telemetry.ready(meta_client, path)
-    assert (again.dataset_id, again.token != target.token) == (target.dataset_id, True)
-    assert self_telemetry.retention(meta_client, target.dataset_id).days == 30
+    again, retention = self_telemetry.ready(meta_client, path)
+    assert (again.dataset_id, retention) == (target.dataset_id, longer)
+    assert again.token != target.token
 
     request = operations_pb2.RenameDatasetRequest(dataset_id=target.dataset_id, new_name="own")
     meta_client.operations.RenameDataset(request)
-    assert self_telemetry.ready(meta_client, path).dataset_id != target.dataset_id
+    renewed, _ = self_telemetry.ready(meta_client, path)
+    assert renewed.dataset_id != target.dataset_id
 
 
 def test_records_that_were_there_before_stay(meta_client: MetaClient, tmp_path: Path) -> None:
     dataset_id = CatalogDriver(meta_client).dataset(DATASET)
     Writer(meta_client).save(segment_of(dataset_id, EPOCH, EPOCH + 5))
 
-    target = self_telemetry.ready(meta_client, self_telemetry.path_in(tmp_path))
+    target, retention = self_telemetry.ready(meta_client, self_telemetry.path_in(tmp_path))
 
-    assert target.dataset_id == dataset_id
-    assert self_telemetry.retention(meta_client, dataset_id) == timedelta()
+    assert (target.dataset_id, retention) == (dataset_id, timedelta())
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def _ticks(records: Sequence[SentRecord]) -> list[float]:
 
 
 def _read(stack: Stack) -> list[SentRecord]:
-    """What the dataset has."""
+    """The records of the dataset."""
     with open_dataset(DATASET, meta_address=stack.settings.meta_address) as dataset:
         rows = dataset.to_table().to_pylist()
     return [_record(row) for row in rows]

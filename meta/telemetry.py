@@ -30,7 +30,7 @@ Event = MutableMapping[str, Any]
 _SEVERITIES = {"debug": 5, "info": 9, "warning": 13, "error": 17, "critical": 21}
 Headers = Iterable[tuple[str, str | bytes]]
 # Longest wait at the end of a process for its last records to be taken.
-END_SECS = 1.5
+END_SECS = 1.0
 _PROBE_SECS = 0.2
 _NAME_KEYS = ("dataset", "dataset_name")
 _UNRECORDED = "segplane-unrecorded"

@@ -61,7 +61,7 @@ def test_a_stack_sends_all_of_its_telemetry_and_never_about_it(prepared: StackSe
             tick=stack.check,
             poll_secs=1.0,
         )
-        for _ in range(5):
+        for _ in range(2):
             _test_send(stack)
         first, second = _idle_windows(stack)
         records, target = _read(stack), self_telemetry.kept(stack.settings.telemetry_path)

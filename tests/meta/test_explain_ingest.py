@@ -150,7 +150,7 @@ def test_no_nursery_reports_before_one_does_after_its_end_and_after_its_silence(
     report(client, "nursery", started_at_nanos=8)
     meta_server.running.reports.save()
     assert "NO_NURSERY" not in explain(client)
-    # What was written stays in memory until the next time.
+    # A written report stays in memory until the next save.
     meta_server.running.reports.save()
     with psycopg.connect(meta_server.settings.database.url) as connection:
         connection.execute(

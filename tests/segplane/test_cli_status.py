@@ -51,7 +51,7 @@ def test_status_says_which_processes_run_ended_and_died(
     workers["janitor"].ask_to_end()
     wait_until(lambda: states()["janitor-1"] == "ended", "the janitor reports its end")
     os.kill(workers["nursery"].pid, signal.SIGKILL)
-    # As time would have it. What was written stays in memory until the next time.
+    # As time would have it. A written report stays in memory until the next save.
     meta_server.running.reports.save()
     meta_server.running.reports.save()
     with psycopg.connect(meta_server.settings.database.url) as connection:

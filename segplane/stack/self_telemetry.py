@@ -18,6 +18,7 @@ from meta.process.observability import TELEMETRY_DATASET
 from meta.process.setting_names import COMMON
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2, resources_pb2
 from segments.ids import new_uuid7
+from segments.signals import TRAITS
 from segplane.terminal.whole_files import whole_file
 
 DATASET = "segplane"
@@ -118,7 +119,7 @@ def _is_valid(client: MetaClient, target: TelemetryTarget) -> bool:
             return False
     except (TokenUnknown, NotFound):
         return False
-    ids = {routing.logs_dataset_id, routing.traces_dataset_id, routing.metrics_dataset_id}
+    ids = {getattr(routing, row.routing_field) for row in TRAITS.values()}
     return ids == {target.dataset_id}
 
 

@@ -57,7 +57,7 @@ UnsafeGrace = Annotated[
 ]
 SelfTelemetry = Annotated[
     bool,
-    Option(help="Send logs, traces and metrics of all these processes to the dataset segplane."),
+    Option(help="Send the telemetry of all these processes to the dataset segplane."),
 ]
 DEV_BANNER = """
 Send OTLP to    {http}  (HTTP)

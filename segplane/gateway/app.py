@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from meta.client.addresses import network_of
 from meta.telemetry import joined
+from segplane.gateway.console.console import Console
 from segplane.gateway.http import metrics
 from segplane.gateway.http.paths import Paths
 from segplane.gateway.http.readers import CatalogReaders
@@ -38,24 +39,28 @@ class Gateway:
         readers: CatalogReaders,
         is_meta_ready: Callable[[], bool],
         queries: QueryService | None = None,
+        console: Console | None = None,
     ) -> None:
         self._catalog = catalog
         self._readers = readers
         self._is_meta_ready = is_meta_ready
         self._queries = queries
+        self._console = console
         self.is_draining = False
         self._check: asyncio.Future[bool] | None = None
         self._one_thread = CapacityLimiter(1)
 
     def application(self) -> Starlette:
         """Build the ASGI application."""
-        application = Starlette(
-            routes=[
-                Route("/healthz", self._health),
-                Route("/iceberg/{path:path}", self._iceberg, methods=_METHODS),
-                Route("/{path:path}", _measured(self._paths().respond), methods=_METHODS),
-            ]
-        )
+        routes = [
+            Route("/healthz", self._health),
+            Route("/iceberg/{path:path}", self._iceberg, methods=_METHODS),
+        ]
+        if self._console is not None:
+            respond = _measured(self._console.respond)
+            routes.append(Route("/ui/{path:path}", respond, methods=_METHODS))
+        routes.append(Route("/{path:path}", _measured(self._paths().respond), methods=_METHODS))
+        application = Starlette(routes=routes)
         # A redirect would name the host that the caller claims.
         application.router.redirect_slashes = False
         return application

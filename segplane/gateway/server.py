@@ -22,6 +22,7 @@ from meta.self_report import Progress
 from segplane.gateway.app import Gateway
 from segplane.gateway.browsers import BrowserGuard
 from segplane.gateway.config import Settings
+from segplane.gateway.console.console import Console, Visitors
 from segplane.gateway.http.callers import OwnTokens
 from segplane.gateway.http.connection import (
     BoundedConnection,
@@ -66,9 +67,13 @@ def serve(settings: Settings, shutdown: Shutdown) -> None:
 
 
 def build(
-    settings: Settings, meta: MetaClient, locator: Locator, pool: ProcessPool | None = None
+    settings: Settings,
+    meta: MetaClient,
+    locator: Locator,
+    pool: ProcessPool | None = None,
+    visitors: Visitors | None = None,
 ) -> Gateway:
-    """Compose a gateway from its connections."""
+    """Compose a gateway from its connections; the console is there for its visitors."""
     readiness = MetaReadiness(meta, locator)
     tables = Tables(meta, locator, settings.segments_max)
     access = StoreAccess(settings.access, lambda: locator.stores)
@@ -90,7 +95,8 @@ def build(
         settings.object_store,
         pool or _pool(settings.queries),
     )
-    return Gateway(catalog, readers, readiness.check, queries)
+    console = Console(queries, visitors) if visitors is not None else None
+    return Gateway(catalog, readers, readiness.check, queries, console)
 
 
 def _pool(settings: QuerySettings) -> ProcessPool:

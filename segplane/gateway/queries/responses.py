@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 import structlog
 from starlette.responses import Response
@@ -33,6 +34,14 @@ def refuse_kusto(refusal: QueryRefusal) -> Response:
 WARNINGS_HEADER = "segplane-warnings"
 
 
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """A whole result in its task's format, and warnings about records that it may lack."""
+
+    content: bytes
+    warnings: Sequence[str]
+
+
 class ResultResponse(Response):
     """A result that begins with `head`; the rest is sent as fast as it is read.
 
@@ -52,6 +61,19 @@ class ResultResponse(Response):
         super().__init__(media_type=media_type, headers=headers)
         # Its length is not known.
         self.raw_headers = [(n, v) for n, v in self.raw_headers if n != b"content-length"]
+
+    async def whole(self) -> QueryResult:
+        """Read all of it in place of sending it. Raises QueryRefusal."""
+        outcome = "broken"
+        try:
+            content, piece = bytearray(), self._head
+            while piece:
+                content += piece
+                piece = await self._run.piece()
+            outcome = "done"
+            return QueryResult(bytes(content), tuple(self._run.warnings))
+        finally:
+            await asyncio.shield(self._finish(outcome))
 
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         """Send it."""

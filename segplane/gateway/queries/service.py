@@ -43,7 +43,7 @@ from segplane.gateway.queries.requests import (
     asked_query,
     no_dataset,
 )
-from segplane.gateway.queries.responses import ResultResponse
+from segplane.gateway.queries.responses import QueryResult, ResultResponse
 from segplane.gateway.queries.run import DiedWaiting, QueryRun
 from segplane.gateway.queries.settings import QuerySettings
 
@@ -149,7 +149,7 @@ class QueryService:
         """Return the caller of a change, by its own token; raises QueryRefusal."""
         return await self._known(request, self._readers.find_author)
 
-    async def run(self, request: Request, caller: Caller, task: QueryTask) -> Response:
+    async def run(self, request: Request, caller: Caller, task: QueryTask) -> ResultResponse:
         """Run a query until the first bytes of its result. Raises QueryRefusal, CallerGone."""
         deadline = time.monotonic() + self._settings.secs
         hangup = asyncio.create_task(_gone(request))
@@ -176,6 +176,11 @@ class QueryService:
             finally:
                 if outcome != "failed":
                     metrics.QUERIES.labels(outcome).inc()
+
+    async def result(self, request: Request, caller: Caller, task: QueryTask) -> QueryResult:
+        """Run a query to its end, for a page. Raises QueryRefusal, CallerGone."""
+        response = await self.run(request, caller, task)
+        return await response.whole()
 
     async def _started(
         self,

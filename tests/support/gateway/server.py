@@ -12,6 +12,7 @@ from urllib.request import Request, urlopen
 from dataplane import meta_connection
 from dataplane.location import Locator
 from segplane.gateway.config import Settings
+from segplane.gateway.console.console import Visitors
 from segplane.gateway.http.connection import ConnectionLimits
 from segplane.gateway.queries.processes.pool import ProcessPool
 from segplane.gateway.server import build, http_server, listen
@@ -47,6 +48,7 @@ class GatewayServer:
         *,
         limits: ConnectionLimits | None = None,
         pool: ProcessPool | None = None,
+        visitors: Visitors | None = None,
         **settings: Any,
     ) -> None:
         values: dict[str, Any] = {"bind": "127.0.0.1:0", "refresh_secs": 0.1, "drain_secs": 2.0}
@@ -57,7 +59,7 @@ class GatewayServer:
         locator.ask()
         self._listener = listen(self.settings)
         self.port = int(self._listener.getsockname()[1])
-        self._gateway = build(self.settings, self._meta, locator, pool)
+        self._gateway = build(self.settings, self._meta, locator, pool, visitors)
         self._server = http_server(self.settings, self._gateway, limits or ConnectionLimits())
         self._thread = threading.Thread(
             target=lambda: asyncio.run(self._server.serve([self._listener])),

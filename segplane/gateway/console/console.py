@@ -1,0 +1,61 @@
+"""Routes below /ui/: each request has a viewer before it reaches a page."""
+
+from functools import partial
+from typing import Protocol
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from segplane.gateway.console.pages.datasets import DatasetPages
+from segplane.gateway.console.templating import Templates
+from segplane.gateway.console.viewer import LoginNeeded, Page, Viewer
+from segplane.gateway.http.paths import Paths
+from segplane.gateway.http.refusals import QueryRefusal
+from segplane.gateway.http.responses import Endpoint, answered
+from segplane.gateway.queries.service import QueryService
+
+
+class Visitors(Protocol):
+    """Sessions, as the console sees them."""
+
+    async def find(self, request: Request) -> Viewer:
+        """Return the viewer of a request. Raises LoginNeeded, QueryRefusal."""
+
+    def endpoints(self) -> dict[str, Endpoint]:
+        """Return the routes of login, renewal and logout, which need no viewer."""
+
+    def login(self, request: Request) -> Response:
+        """Return the answer to a request that needs a login."""
+
+
+class Console:
+    """Answers below /ui/, pages and their refusals as HTML."""
+
+    def __init__(self, queries: QueryService, visitors: Visitors) -> None:
+        self._visitors = visitors
+        self._templates = Templates()
+        pages: dict[str, Page] = DatasetPages(queries, self._templates).pages()
+        own_endpoints = {
+            route: partial(answered, _name(route), partial(self._respond, page), self._refuse)
+            for route, page in pages.items()
+        }
+        self._paths = Paths(own_endpoints | visitors.endpoints())
+
+    async def respond(self, request: Request) -> tuple[str, Response]:
+        """Answer a request; the name of its route comes with the answer."""
+        return await self._paths.respond(request)
+
+    async def _respond(self, page: Page, request: Request) -> Response:
+        try:
+            viewer = await self._visitors.find(request)
+        except LoginNeeded:
+            return self._visitors.login(request)
+        return await page(request, viewer)
+
+    def _refuse(self, refusal: QueryRefusal) -> Response:
+        return self._templates.page("refused.html", refusal.status, message=str(refusal))
+
+
+def _name(route: str) -> str:
+    """Return the name of a route in metrics, such as `ui-logs`."""
+    return "-".join(part for part in route.split("/")[1:] if part and part[0] != "{")

@@ -1,0 +1,1 @@
+"""Sessions of the console: login, the encrypted cookie, renewal, logout."""

@@ -1,0 +1,32 @@
+"""The person who looks at a page, and whose rights it uses."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from segplane.gateway.http.callers import Caller
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """A person with a session; `name` is shown on each page.
+
+    With `uses_gateway_rights` the person has no credential, and pages read with the gateway's.
+    """
+
+    caller: Caller
+    name: str
+    uses_gateway_rights: bool = False
+    may_change: bool = False
+    # Bound to the session; forms send it back. "" = the session changes nothing.
+    form_token: str = ""
+
+
+class LoginNeeded(Exception):
+    """The request has no session, or one that has ended; the answer is the login page."""
+
+
+# A page, or a part of one, for a viewer.
+Page = Callable[[Request, Viewer], Awaitable[Response]]

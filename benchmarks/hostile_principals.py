@@ -18,7 +18,7 @@ from benchmarks.harness.processes import cpu_seconds
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.segment_rows import DAY_NANOS, NEWEST_NANOS
 from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
-from meta.access import Role
+from meta.roles import Role
 from meta.store.access import token_secrets
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.common_pb2 import TimeRange

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from meta.access import Principal, Role
+from meta.access import Principal
 from meta.client.addresses import is_loopback_host
 from meta.process.environment import Environment
 from meta.process.exits import ConfigError
 from meta.process.tls import ServerTls
+from meta.roles import Role
 
 # Names in a verified certificate, as gRPC calls them; the common name counts if it is alone.
 _NAMES = ("x509_subject_alternative_name", "x509_common_name")

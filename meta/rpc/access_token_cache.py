@@ -11,9 +11,10 @@ from contextvars import Context
 
 import structlog
 
-from meta.access import Principal, Role
+from meta.access import Principal
 from meta.commits.transactions import Transactions
 from meta.errors import MetaError, Unavailable
+from meta.roles import Role
 from meta.rpc.restrictions import STRANGER, count_restricted
 from meta.store.access import access_tokens, token_secrets
 from meta.store.access.access_tokens import ValidAccess

@@ -13,11 +13,12 @@ from typing import Any
 import grpc
 
 from meta import access, metrics, telemetry
-from meta.access import REFLECTION_METHODS, Principal
+from meta.access import Principal
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, Overloaded, RoleRefused, TokenUnknown, Unauthenticated
 from meta.process.call_places import LATE, CallPlaces, NoMessage
+from meta.roles import REFLECTION_METHODS
 from meta.rpc import execution, request_id, status
 from meta.rpc.admission import STREAMS, WATCHES, Admission
 from meta.rpc.authentication import Authentication

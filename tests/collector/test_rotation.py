@@ -9,8 +9,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
+from meta.roles import Role
 from meta.rpc import access_token_cache
 from meta.v1 import ingest_token_pb2
 from meta.v1 import operations_pb2 as pb

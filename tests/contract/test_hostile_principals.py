@@ -12,10 +12,10 @@ from threading import Event
 
 import pytest
 
-from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import RoleRefused
+from meta.roles import Role
 from meta.rpc import refusal_pace
 from meta.store.tables import metadata
 from meta.v1 import catalog_pb2

@@ -13,9 +13,9 @@ import pytest
 from grpc_reflection.v1alpha import reflection_pb2
 
 from meta import config
-from meta.access import Role
 from meta.process.environment import Environment
 from meta.process.exits import ConfigError
+from meta.roles import Role
 from meta.store.access import token_secrets
 from tests.support.certificates import Authority
 from tests.support.meta.guarded import guarded

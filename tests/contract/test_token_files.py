@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from dataplane import meta_connection
-from meta.access import Role
 from meta.client import bearer_token
 from meta.config import Settings
 from meta.errors import Unauthenticated
 from meta.process.environment import Environment
+from meta.roles import Role
 from meta.rpc import access_token_cache
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.guarded import GuardedServer, guarded

@@ -16,10 +16,10 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from meta.access import Role
 from meta.client import MetaClient
 from meta.client.channel import ClientTls
 from meta.errors import MetaError, Unavailable
+from meta.roles import Role
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb
 from segplane.stack.preflight import claim_ports

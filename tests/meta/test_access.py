@@ -14,10 +14,11 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
 from meta import access
-from meta.access import Role
+from meta import roles as role_calls
 from meta.client import MetaClient, bearer_token, typed_error
 from meta.config import Settings
 from meta.errors import InvalidArgument, QuotaExceeded, RoleRefused, Unauthenticated
+from meta.roles import Role
 from meta.rpc import access_token_cache
 from meta.server import server
 from meta.services.access.access_tokens import ACCESS_TOKENS_MAX
@@ -55,7 +56,7 @@ def test_a_role_may_make_the_calls_of_its_rows_and_no_other(
 ) -> None:
     allowed = {
         (service, rpc)
-        for service, rpc, roles in access.rows()
+        for service, rpc, roles in role_calls.rows()
         if role is Role.ADMIN or role in roles
     }
     with _guarded(meta_settings) as (address, admin):

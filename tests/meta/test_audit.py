@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from meta import access
-from meta.access import Role
+from meta import roles as role_calls
 from meta.config import Settings
+from meta.roles import Role
 from meta.store.access import audit
 from meta.v1 import catalog_pb2, janitor_pb2
 from meta.v1 import operations_pb2 as pb
@@ -24,7 +24,7 @@ _READS = ("Get", "List", "Explain")
 # Calls for administrators and for those who keep the catalog; what others do is in the rows.
 CHANGES = {
     rpc
-    for _, rpc, roles in access.rows()
+    for _, rpc, roles in role_calls.rows()
     if set(roles) <= {Role.CATALOG} and not rpc.startswith(_READS)
 }
 

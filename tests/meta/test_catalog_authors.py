@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from meta.access import Role
 from meta.config import Settings
 from meta.errors import QuotaExceeded
+from meta.roles import Role
 from meta.store.deletion import lifetimes
 from meta.store.deletion.lifetimes import Ages, ExpiryRule
 from meta.store.tables.server import catalog_authors

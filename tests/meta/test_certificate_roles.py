@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from meta import identities
-from meta.access import Principal, Role
+from meta.access import Principal
 from meta.client import MetaClient
 from meta.client.channel import ClientTls
 from meta.config import Settings
@@ -15,6 +15,7 @@ from meta.identities import CertificateRules
 from meta.process.environment import Environment
 from meta.process.exits import ConfigError
 from meta.process.tls import ServerTls
+from meta.roles import Role
 from meta.server import server
 from meta.v1 import catalog_pb2
 from meta.v1 import operations_pb2 as pb

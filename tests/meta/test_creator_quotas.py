@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import InvalidArgument, QuotaExceeded, UpgradeUnfinished
+from meta.roles import Role
 from meta.services.streams.creator_records import FRESH_SECS, CreatorRecords
 from meta.store.access import creator_quotas
 from meta.store.catalog import usage

@@ -9,10 +9,11 @@ import grpc
 import pytest
 
 from meta import access
-from meta.access import SCOPED_ROLES, Role
+from meta import roles as role_calls
 from meta.client import MetaClient, typed_error
 from meta.config import Settings
 from meta.errors import InvalidArgument, MetaError, NotFound, RoleRefused
+from meta.roles import SCOPED_ROLES, Role
 from meta.services.access.access_tokens import DATASETS_MAX
 from meta.v1 import catalog_pb2, ingestion_pb2, janitor_pb2, segment_lookup_pb2
 from meta.v1 import operations_pb2 as pb
@@ -163,9 +164,9 @@ def test_pins_of_other_datasets_are_neither_renewed_nor_released(scene: Scene) -
 
 
 def test_every_other_call_of_its_role_is_refused(scene: Scene) -> None:
-    for service, rpc, roles in access.rows():
+    for service, rpc, roles in role_calls.rows():
         principal = access.Principal("x", Role.READER, frozenset())
-        allowed = Role.READER in roles and access.is_scoped(service, rpc)
+        allowed = Role.READER in roles and role_calls.is_scoped(service, rpc)
         assert principal.may_call(f"/meta.v1.{service}/{rpc}") is allowed, rpc
     with pytest.raises(RoleRefused):
         scene.reader.operations.ListUnmergedBabies(

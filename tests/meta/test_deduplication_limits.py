@@ -10,10 +10,11 @@ from uuid import uuid4
 import grpc
 import pytest
 
-from meta.access import ANONYMOUS, SHARED_TOKEN, Role
+from meta.access import ANONYMOUS, SHARED_TOKEN
 from meta.client import MetaClient, typed_error
 from meta.config import Settings
 from meta.errors import InvalidArgument, Overloaded
+from meta.roles import Role
 from meta.rpc.admission import CALLS, WATCHES, Admission
 from meta.v1 import (
     catalog_pb2,

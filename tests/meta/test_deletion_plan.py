@@ -5,10 +5,10 @@ from uuid import uuid4
 
 import pytest
 
-from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound, RoleRefused
+from meta.roles import Role
 from meta.services.status.deletion_plan import LIMIT_DEFAULT, LIMIT_MAX
 from meta.v1 import catalog_pb2, operations_pb2, resources_pb2
 from meta.v1 import status_pb2 as pb

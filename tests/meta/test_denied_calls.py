@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import RoleRefused, Unauthenticated
+from meta.roles import Role
 from meta.rpc.denials import KEYS_MAX, OTHERS, SAVE_SECS, Denials
 from meta.store.access import denied_calls
 from meta.store.engine.pool import Database

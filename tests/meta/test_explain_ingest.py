@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 
-from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
+from meta.roles import Role
 from meta.self_report import SILENT_SECS, Progress, waiting_part
 from meta.store.registration import quarantined_ranges
 from meta.store.streams import detached_streams

@@ -2,9 +2,9 @@
 
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
 from meta.errors import RoleRefused
+from meta.roles import Role
 from meta.self_report import waiting_part
 from meta.v1 import ingestion_pb2, operations_pb2
 from meta.v1 import status_pb2 as pb

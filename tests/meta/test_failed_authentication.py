@@ -10,11 +10,11 @@ import grpc
 import psycopg
 import pytest
 
-from meta.access import Role
 from meta.client import MetaClient, typed_error
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import Unauthenticated, Unavailable
+from meta.roles import Role
 from meta.rpc.access_token_cache import SNAPSHOT_SECS, WAITING_MAX, AccessTokens
 from meta.store.access import token_secrets
 from meta.store.access.token_secrets import Peppers, TokenHasher

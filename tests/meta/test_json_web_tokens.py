@@ -11,13 +11,14 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from meta import identities
-from meta.access import Principal, Role
+from meta.access import Principal
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import RoleRefused, Unauthenticated
 from meta.identities import Oidc
 from meta.process.environment import Environment
 from meta.process.exits import ConfigError
+from meta.roles import Role
 from meta.rpc.json_web_tokens import (
     CLOCK_SKEW_SECS,
     KNOWN_MAX,

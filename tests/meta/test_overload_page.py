@@ -9,9 +9,9 @@ from typing import Any
 import grpc
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
 from meta.process import health_calls
+from meta.roles import Role
 from meta.rpc import (
     access_token_cache,
     admission,

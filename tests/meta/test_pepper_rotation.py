@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import psycopg
 import pytest
 
-from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings, load
 from meta.errors import TokenUnknown, Unauthenticated
 from meta.process.environment import Environment
 from meta.process.exits import ConfigError
+from meta.roles import Role
 from meta.server import server
 from meta.store.access.token_secrets import DATABASE_PEPPER, Peppers
 from meta.v1 import ingest_token_pb2

@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
 from meta.errors import NameTaken, NotFound, QuotaExceeded
+from meta.roles import Role
 from meta.store.pins.pins import PinLimits
 from meta.v1 import operations_pb2 as pb
 from tests.support.meta.catalog import CatalogDriver

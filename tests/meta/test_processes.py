@@ -10,12 +10,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from meta import access
-from meta.access import Principal, Role
+from meta import roles as role_calls
+from meta.access import Principal
 from meta.client import MetaClient
 from meta.commits.process_reports import ProcessReports, reported_process
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import CursorInvalid, RoleRefused
+from meta.roles import Role
 from meta.server import server
 from meta.services.messages.process_reports import (
     CHECKS_MAX,
@@ -185,7 +187,7 @@ def test_a_process_reports_as_the_kind_of_its_role(meta_settings: Settings) -> N
     with guarded(meta_settings) as guard:
         limits: dict[str, Any] = {"dataset_names": ["default"]}
         callers: list[tuple[Role, str, dict[str, Any]]] = [(role, role.value, {}) for role in Role]
-        callers += [(role, f"limited {role.value}", limits) for role in access.SCOPED_ROLES]
+        callers += [(role, f"limited {role.value}", limits) for role in role_calls.SCOPED_ROLES]
         for role, name, fields in callers:
             with guard.client(role, **fields) as client:
                 for kind in (*ROLES, "meta"):

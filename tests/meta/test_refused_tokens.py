@@ -9,11 +9,11 @@ import grpc
 import pytest
 from sqlalchemy import event
 
-from meta.access import Role
 from meta.client import MetaClient
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import MetaError, TokenUnknown, Unauthenticated
+from meta.roles import Role
 from meta.rpc.access_token_cache import AccessTokens
 from meta.store.access import token_secrets
 from meta.store.access.token_secrets import Peppers, TokenHasher

@@ -7,10 +7,10 @@ from uuid import uuid4
 
 import pytest
 
-from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound, RaceLost, RoleRefused
+from meta.roles import Role
 from meta.v1 import catalog_pb2, ingest_token_pb2
 from meta.v1 import operations_pb2 as ops
 from meta.v1 import resources_pb2 as pb

@@ -11,9 +11,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from benchmarks.harness import strangers
 from benchmarks.harness.strangers import Attack, attacking
-from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings
+from meta.roles import Role
 from meta.v1 import catalog_pb2, operations_pb2
 from segplane.stack.preflight import claim_ports
 from tests.support.meta.guarded import GuardedServer, guarded

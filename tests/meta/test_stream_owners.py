@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import NotFound, RoleRefused
+from meta.roles import Role
 from meta.v1 import nursery_pb2, operations_pb2
 from tests.support.meta.catalog import CatalogDriver, Token
 from tests.support.meta.guarded import GuardedServer, guarded

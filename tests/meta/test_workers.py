@@ -7,10 +7,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound, QuotaExceeded, RoleRefused
+from meta.roles import Role
 from meta.store.workers import seen
 from meta.v1 import ingestion_pb2, merge_task_pb2
 from meta.v1 import operations_pb2 as pb

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from meta.access import SCOPED_ROLES, Role
 from meta.errors import InvalidArgument
+from meta.roles import SCOPED_ROLES, Role
 from meta.services.messages import authors, checks, pages
 from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
@@ -12,6 +12,7 @@ from meta.store.access.access_tokens import AccessToken, NewAccessToken
 from meta.store.access.token_secrets import HashFunction
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
+from meta.store.versions import upgrades
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
 
@@ -31,6 +32,9 @@ def create_access_token(
     plaintext = token_secrets.new_plaintext(token_secrets.ACCESS_PREFIX)
 
     def work(tx: Transaction) -> AccessToken:
+        if role is Role.OPERATOR_READ:
+            # A meta of 0.3.0 cannot read the token's row.
+            upgrades.require_finished(tx, "a token of the role operator-read")
         hashing = server.hasher.hash_function(tx)
         new = NewAccessToken(
             subject,

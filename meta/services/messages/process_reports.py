@@ -3,9 +3,10 @@
 import re
 
 from meta import access
-from meta.access import Principal, Role
+from meta.access import Principal
 from meta.commits.process_reports import ProcessReports, reported_process
 from meta.errors import InvalidArgument, RoleRefused
+from meta.roles import Role
 from meta.services.messages import checks
 from meta.store.engine.pool import Transaction
 from meta.store.versions import clock

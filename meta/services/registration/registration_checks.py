@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from meta import access
-from meta.access import AuditCaller, Role
+from meta.access import AuditCaller
 from meta.errors import InvalidArgument
+from meta.roles import Role
 from meta.services.messages import checks, convert, deduplication_keys
 from meta.store.registration import deduplication, quarantined_ranges
 from meta.store.registration.calls import Merge

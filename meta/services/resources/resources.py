@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from meta import access
-from meta.access import Role
 from meta.errors import InvalidArgument, RoleRefused
+from meta.roles import KEEPERS
 from meta.services.messages import checks
 from meta.services.messages.convert import REPLY_BYTES_MAX, time_text
 from meta.services.resources import list_requests
@@ -71,7 +71,7 @@ def list_resources(
 
 def message(resource: Resource) -> resources_pb2.Resource:
     """A resource as a message; its authors for those who keep the catalog."""
-    is_keeper = access.current.get().role in (Role.ADMIN, Role.CATALOG)
+    is_keeper = access.current.get().role in KEEPERS
     authors = {name: getattr(resource, name) for name in _AUTHORS if is_keeper}
     is_live = resource.deleted_at is None
     return resources_pb2.Resource(
@@ -115,7 +115,7 @@ def checked_kind(number: int, field: str) -> ResourceKind:
     except ValueError:
         raise InvalidArgument(f"{field} is {number}, which is not a kind", field=field) from None
     principal = access.current.get()
-    if kind is ResourceKind.INGEST_TOKEN and principal.role not in (Role.ADMIN, Role.CATALOG):
+    if kind is ResourceKind.INGEST_TOKEN and principal.role not in KEEPERS:
         raise RoleRefused(f"the role {principal.role.value} may not read ingest tokens")
     is_scoped = kind in (ResourceKind.DATASET, ResourceKind.GROUP)
     if not is_scoped and principal.dataset_ids is not None:

@@ -1,7 +1,7 @@
 """Explanation of a dataset: the stages that hold its data now."""
 
 from meta import access
-from meta.access import Role
+from meta.roles import Role
 from meta.services.messages import checks
 from meta.services.server_parts import ServerParts
 from meta.services.status import deletion_holdings, ingest_holdings, merge_holdings

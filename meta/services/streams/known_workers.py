@@ -3,9 +3,9 @@
 import structlog
 
 from meta import access
-from meta.access import Role
 from meta.commits.transactions import Transactions
 from meta.errors import MetaError
+from meta.roles import Role
 from meta.services.messages import worker_settings
 from meta.store.engine.pool import Transaction
 from meta.store.workers import seen, settings
@@ -13,7 +13,7 @@ from meta.v1 import ingestion_pb2
 
 log = structlog.get_logger()
 # Readers come and go, and are not workers.
-_NOT_NOTED = (Role.READER, Role.CATALOG)
+_NOT_NOTED = (Role.READER, Role.OPERATOR_READ, Role.CATALOG)
 
 
 def add_settings(

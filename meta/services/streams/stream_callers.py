@@ -5,8 +5,8 @@ import threading
 from uuid import UUID
 
 from meta import access
-from meta.access import Role
 from meta.commits.transactions import Transactions
+from meta.roles import Role
 from meta.store.streams import streams
 
 STREAMS_MAX = 50_000

@@ -20,8 +20,8 @@ from uuid import UUID
 from sqlalchemy import text
 
 from meta import access
-from meta.access import Role
 from meta.errors import NameTaken, NotFound, QuotaExceeded, VersionExpired
+from meta.roles import Role
 from meta.store.catalog import shown_names
 from meta.store.engine import timelines
 from meta.store.engine.dataset_scope import is_visible

@@ -15,8 +15,9 @@ from uuid import UUID
 from sqlalchemy import text
 
 from meta import access
-from meta.access import Principal, Role
+from meta.access import Principal
 from meta.errors import NotFound, RoleRefused
+from meta.roles import Role
 from meta.store.engine import pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.versions.versions import Version

@@ -22,7 +22,7 @@ Metadata: TypeAlias = tuple[tuple[str, str], ...]
 TRUST_SECS = 2.0
 READERS_MAX = 1_000
 TOKEN_CHARACTERS_MAX = 8_192
-READING_ROLES = ("reader", "gateway", "admin")
+READING_ROLES = ("reader", "operator-read", "gateway", "admin")
 # A role that keeps the catalog sees its content.
 LISTING_ROLES = (*READING_ROLES, "catalog")
 # No token of any kind, and how long meta's refusal of it is relied on.

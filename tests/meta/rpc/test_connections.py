@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from meta.access import Role
 from meta.config import Settings
+from meta.roles import Role
 from meta.v1 import catalog_pb2, operations_pb2
 from tests.support.meta.guarded import guarded
 

@@ -7,8 +7,8 @@ import pytest
 from benchmarks.harness import strangers
 from benchmarks.harness.strangers import Attack, attacking
 from meta import metrics
-from meta.access import Role
 from meta.config import Settings
+from meta.roles import Role
 from meta.rpc import pipeline
 from meta.rpc.pipeline import UNREAD_MAX
 from meta.rpc.refusal_pace import BURST

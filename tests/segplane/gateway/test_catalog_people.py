@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 import pytest
 from pyiceberg.catalog import load_catalog
 
-from meta.access import Role
 from meta.config import Settings
 from meta.identities import Oidc
+from meta.roles import Role
 from tests.support.gateway.readers import GATEWAY_TOKEN, TABLES, shown
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer

@@ -7,7 +7,7 @@ import pytest
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NoSuchTableError, NoSuchViewError
 
-from meta.access import Role
+from meta.roles import Role
 from meta.v1 import catalog_pb2
 from meta.v1.operations_pb2 import GetServerStateRequest
 from tests.support.gateway.readers import (

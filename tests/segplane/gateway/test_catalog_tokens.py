@@ -7,8 +7,8 @@ import pytest
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import ForbiddenError, OAuthError
 
-from meta.access import Role
 from meta.process.failed_attempts import HOST_BURST
+from meta.roles import Role
 from meta.v1.operations_pb2 import RevokeAccessTokenRequest
 from segplane.gateway.http.readers import TRUST_SECS
 from tests.support.gateway.readers import (

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
+from meta.roles import Role
 from meta.v1 import catalog_pb2, common_pb2
 from meta.v1 import operations_pb2 as ops
 from tests.support.gateway.query_pool import SharedPool

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
+from meta.roles import Role
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.guarded import guarded

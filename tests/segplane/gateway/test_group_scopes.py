@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 from pyiceberg.catalog import load_catalog
 
-from meta.access import Role
 from meta.config import Settings
+from meta.roles import Role
 from segplane.__main__ import app
 from segplane.read import ReadError, open_dataset
 from segplane.read.spark.options import read_options

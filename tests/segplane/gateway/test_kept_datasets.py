@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meta import metrics
-from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings
+from meta.roles import Role
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops
 from segplane.gateway.queries import kept_datasets

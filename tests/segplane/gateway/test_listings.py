@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from kql.dataset_table import FORMAT_COLUMNS, WORDS
-from meta.access import Role
 from meta.config import Settings
+from meta.roles import Role
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as ops
 from segplane.gateway.queries.settings import QuerySettings

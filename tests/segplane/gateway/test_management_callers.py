@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
+from meta.roles import Role
 from segplane.gateway.management import routes
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.server import GatewayServer

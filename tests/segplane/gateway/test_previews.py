@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
+from meta.roles import Role
 from segplane.read import open_dataset
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from meta import metrics
-from meta.access import Role
 from meta.config import Settings
 from meta.process.failed_attempts import HOST_BURST
+from meta.roles import Role
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import Answer, GatewayServer

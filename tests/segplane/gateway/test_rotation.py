@@ -11,11 +11,11 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from meta.access import Role
 from meta.client import bearer_token
 from meta.config import Settings
 from meta.process.environment import Environment
 from meta.process.tls import ServerTls
+from meta.roles import Role
 from meta.rpc import access_token_cache
 from meta.v1 import operations_pb2 as pb
 from segplane.gateway import config

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from meta import metrics
-from meta.access import Role
 from meta.client import MetaClient
 from meta.config import Settings
+from meta.roles import Role
 from meta.rpc import thread_shares
 from meta.v1 import catalog_pb2
 from segplane.gateway.queries.settings import QuerySettings

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
 from meta.identities import Oidc
+from meta.roles import Role
 from tests.support.login import Person
 from tests.support.meta.guarded import GuardedServer, guarded
 from tests.support.meta.issuer import AUDIENCE, Issuer

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from meta.access import Role
+from meta.roles import Role
 from tests.support.login import Person
 from tests.support.meta.guarded import GuardedServer
 from tests.support.meta.issuer import Issuer

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
 from meta.process.tls import ServerTls
+from meta.roles import Role
 from segments.location import StoreLocation
 from tests.support.certificates import Authority
 from tests.support.cluster.standalone import Cluster

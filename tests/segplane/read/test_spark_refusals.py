@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
 from meta.process.tls import ServerTls
+from meta.roles import Role
 from segplane.read import ReadError
 from segplane.read.spark.options import SourceOptions
 from segplane.read.spark.snapshot import Snapshot, kept

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from meta import metrics
-from meta.access import Role
 from meta.config import Settings
+from meta.roles import Role
 from segplane.gateway.iceberg.access.access_settings import AccessSettings
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer

@@ -7,10 +7,10 @@ from typing import Any
 
 import psycopg
 
-from meta.access import Role
 from meta.client import MetaClient
 from meta.client.channel import ClientTls
 from meta.config import Settings
+from meta.roles import Role
 from meta.server import server
 from meta.store.access import token_secrets
 from meta.v1 import operations_pb2 as pb

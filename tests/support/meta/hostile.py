@@ -14,10 +14,10 @@ import grpc
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 
-from meta import access
-from meta.access import Role
+from meta import roles as role_calls
 from meta.client import MetaClient
 from meta.errors import RoleRefused
+from meta.roles import Role
 from meta.store.tables import metadata
 from meta.v1 import ingestion_pb2
 from tests.support.meta.catalog import CatalogDriver, Token
@@ -165,13 +165,13 @@ class Hostile:
 
     def _may_call(self, method: MethodDescriptor) -> bool:
         service, rpc = method.containing_service.name, method.name
-        if self.is_limited and not access.is_scoped(service, rpc):
+        if self.is_limited and not role_calls.is_scoped(service, rpc):
             return False
         return (service, rpc) in _ALLOWED[self.role]
 
 
 _ALLOWED = {
-    role: {(service, rpc) for service, rpc, roles in access.rows() if role in roles}
+    role: {(service, rpc) for service, rpc, roles in role_calls.rows() if role in roles}
     for role in Role
 }
 

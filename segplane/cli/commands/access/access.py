@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Annotated
 
-from meta.access import Role
+from meta.roles import Role
 from segplane.cli.commands.access.quotas import quotas
 from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient

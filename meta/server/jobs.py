@@ -73,6 +73,7 @@ def _jobs(
         BackgroundJob("deduplication_filters", 5.0, rounds.make_filters, 15.0),
         BackgroundJob("kept_files", 60.0, rounds.note_kept_files),
         BackgroundJob("pins", 15.0, rounds.count_pins),
+        BackgroundJob("visibility", 60.0, rounds.count_visibility),
         BackgroundJob("locks", 60.0, rounds.forget_locks),
         # Its pauses double while the bucket does not answer, too.
         BackgroundJob("names", 1.0, NameNotes(database, settings, shutdown).run_round, 8.0),

@@ -570,6 +570,9 @@ class DatasetFreshness(_message.Message):
     SIZE_BYTES_FIELD_NUMBER: _builtins.int
     IS_AT_LEAST_FIELD_NUMBER: _builtins.int
     REGISTERED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    FLUSHES_FIELD_NUMBER: _builtins.int
+    P50_NANOS_FIELD_NUMBER: _builtins.int
+    P99_NANOS_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Id of the dataset."""
     dataset_name: _builtins.str
@@ -594,6 +597,14 @@ class DatasetFreshness(_message.Message):
     """Whether more may wait than were counted."""
     registered_at_nanos: _builtins.int
     """Time of the newest registration with a segment; 0 = none is known."""
+    flushes: _builtins.int
+    """Flushes that became visible in the last hour and were counted; 0 = none, or the dataset is none
+    of the 100 with most bytes. Of a busy dataset they are a sample.
+    """
+    p50_nanos: _builtins.int
+    """Median of the time from their commits to their visibility, in nanoseconds."""
+    p99_nanos: _builtins.int
+    """99th percentile of this time."""
     def __init__(
         self,
         *,
@@ -608,10 +619,13 @@ class DatasetFreshness(_message.Message):
         size_bytes: _builtins.int = ...,
         is_at_least: _builtins.bool = ...,
         registered_at_nanos: _builtins.int = ...,
+        flushes: _builtins.int = ...,
+        p50_nanos: _builtins.int = ...,
+        p99_nanos: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["babies", b"babies", "collector_id", b"collector_id", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "is_at_least", b"is_at_least", "offset", b"offset", "oldest_committed_at_nanos", b"oldest_committed_at_nanos", "registered_at_nanos", b"registered_at_nanos", "size_bytes", b"size_bytes", "stage", b"stage", "stream_id", b"stream_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["babies", b"babies", "collector_id", b"collector_id", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "flushes", b"flushes", "is_at_least", b"is_at_least", "offset", b"offset", "oldest_committed_at_nanos", b"oldest_committed_at_nanos", "p50_nanos", b"p50_nanos", "p99_nanos", b"p99_nanos", "registered_at_nanos", b"registered_at_nanos", "size_bytes", b"size_bytes", "stage", b"stage", "stream_id", b"stream_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -17,6 +17,7 @@ from meta.store.engine.pool import Database, Transaction
 from meta.store.locks import resource_locks
 from meta.store.pins import pin_lists
 from meta.store.rewrites import rewrite_advance
+from meta.store.status import visibility_counts
 from meta.store.streams import routing
 from segments.errors import StoreError
 from segments.markers import mark_kept
@@ -28,6 +29,8 @@ REWRITE_STEPS_MAX = 200
 REWRITES_EXPIRE_EVERY = 600
 # In every twelfth round expired runs are removed, and days that are over are merged.
 RUNS_EXPIRE_EVERY = 12
+# The datasets whose times to visibility are counted change as slowly as their sizes.
+DATASETS_CHOSEN_EVERY = 10
 # Ends of locks are known longer than they delay a deletion.
 LOCK_KEPT_SECS_MIN = 2 * 86_400
 LOCKS_AT_ONCE = 1_000
@@ -48,6 +51,7 @@ class Rounds:
         self._shutdown = shutdown
         self._rewrite_rounds = 0
         self._deduplication_rounds = 0
+        self._visibility_rounds = 0
 
     def advance_rewrites(self) -> bool:
         """Advance each rewrite that is due once, in a transaction each; now and then expire."""
@@ -112,6 +116,13 @@ class Rounds:
         self._database.continuity.forget_locks(ids)
         self._transactions.write(lambda tx: resource_locks.forget(tx, ids))
         return True
+
+    def count_visibility(self) -> None:
+        """Count how long the flushes of the last minute took to be visible."""
+        if self._visibility_rounds % DATASETS_CHOSEN_EVERY == 0:
+            self._transactions.write(visibility_counts.choose)
+        self._visibility_rounds += 1
+        self._transactions.write(visibility_counts.count)
 
     def count_pins(self) -> None:
         """Remove expired pins and set the gauges of the others."""

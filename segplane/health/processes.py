@@ -146,6 +146,11 @@ def _troubles(process: pb.Process, state: ProcessState, now_nanos: int) -> Itera
             yield f"its {name} " + (f"ends in {span(nanos)}" if nanos > 0 else "has ended")
 
 
+def tenths(nanos: int) -> str:
+    """Write a length of time, below a minute with a digit after the point, as in 2.9 s."""
+    return span(nanos) if nanos >= 60 * SECOND else f"{nanos / SECOND:.1f} s"
+
+
 def span(nanos: int) -> str:
     """Write a length of time in its two largest units, as in 3 h 20 min."""
     seconds = max(0, nanos) // SECOND

@@ -204,6 +204,7 @@ def set_retention(database: Database) -> None:
         tx.execute(text(statement))
 
 
+@pytest.mark.database_owner
 def test_a_plan_of_deletion_reads_the_segments_that_fall_due(database: Database) -> None:
     set_retention(database)
 
@@ -220,6 +221,7 @@ def run(rule: ExpiryRule, tx: Transaction) -> int:
     return rule.run(tx, AGES)
 
 
+@pytest.mark.database_owner
 def test_rules_with_nothing_to_do_read_a_page_of_streams_at_most(database: Database) -> None:
     set_retention(database)
     rules: tuple[ExpiryRule, ...] = (*lifetimes.FREQUENT, *lifetimes.SLOW)

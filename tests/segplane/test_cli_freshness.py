@@ -1,12 +1,15 @@
 """segplane freshness: real flushes that wait, are late, and are merged."""
 
 import json
+import re
 
 import psycopg
 import pytest
 
+from meta.process.shutdown import Shutdown
 from meta.v1 import catalog_pb2, ingestion_pb2
 from meta.v1 import status_pb2 as pb
+from meta.watches.rounds import Rounds
 from tests.support.command_line import RunCommand
 from tests.support.meta.server import MetaServer
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, texts
@@ -41,7 +44,7 @@ def test_freshness_shows_what_waits_until_it_is_merged(
     assert (alone.exit_code, young.exit_code) == (0, 0)
     assert alone.stdout.splitlines()[2].split() == [
         *("DATASET", "AGE", "STAGE", "WAITING", "BYTES", "STREAM", "COLLECTOR"),
-        *("NEWEST", "SEGMENT"),
+        *("NEWEST", "SEGMENT", "P50", "P99"),
     ]
     row = alone.stdout.splitlines()[3]
     assert row.startswith(name)
@@ -67,7 +70,24 @@ def test_freshness_shows_what_waits_until_it_is_merged(
     assert (by_id["ok"], by_id["needs"]) == (True, [])
     every = run("freshness", "--all").stdout.splitlines()
     assert {line.split()[0] for line in every[3:]} == {"default", name}
-    assert any(line.endswith(" s ago") for line in every)
+    assert any(" s ago" in line for line in every)
+
+
+def test_freshness_shows_the_times_of_the_last_hour(
+    meta_server: MetaServer, collector: CollectorDriver, run: RunCommand
+) -> None:
+    rounds = Rounds(meta_server.running.database, meta_server.settings, Shutdown())
+    for body in ("before the dataset is measured", "after it"):
+        collector.send(body)
+        nursery(meta_server.client).cycle()
+        rounds.count_visibility()
+
+    (row,) = json.loads(run("freshness", collector.dataset_id, "--json").stdout)["datasets"]
+    shown = run("freshness", "--all").stdout
+
+    assert row["flushes"] == "1"
+    assert 0 < int(row["p50_nanos"]) <= int(row["p99_nanos"])
+    assert re.search(r" s ago +\d+\.\d s +\d+\.\d s$", shown, re.MULTILINE)
 
 
 def test_an_unknown_dataset_is_a_refusal(run: RunCommand) -> None:

@@ -1,6 +1,7 @@
 """Freshness of datasets: the age of what is committed and not visible to readers yet."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from uuid import UUID
 
 from meta.services.messages import checks
@@ -9,8 +10,9 @@ from meta.services.server_parts import ServerParts
 from meta.store.catalog import datasets
 from meta.store.damage import parked_streams
 from meta.store.engine.pool import Transaction
-from meta.store.status import freshness
+from meta.store.status import freshness, visibility_counts
 from meta.store.status.freshness import FreshnessPage, FreshnessRow
+from meta.store.status.visibility_counts import NOT_MEASURED
 from meta.store.versions import clock
 from meta.v1 import status_pb2 as pb
 
@@ -42,10 +44,16 @@ def _response(
 ) -> pb.ListFreshnessResponse:
     streams = {row.stream_id for row in page.datasets if row.stream_id is not None}
     parked = parked_streams.offsets_among(tx, streams)
+    times = visibility_counts.of_last_hour(tx, [row.dataset_id for row in page.datasets])
     now = clock.now_nanos(tx)
     return pb.ListFreshnessResponse(
         datasets=[
-            filled(pb.DatasetFreshness, row, stage=_stage(row, parked, now))
+            filled(
+                pb.DatasetFreshness,
+                row,
+                stage=_stage(row, parked, now),
+                **asdict(times.get(row.dataset_id, NOT_MEASURED)),
+            )
             for row in page.datasets
         ],
         waiting_datasets=page.waiting_datasets,

@@ -74,6 +74,26 @@ processes = Table(
     postgresql_with={"fillfactor": "50"},
 )
 
+# The datasets whose times to visibility are counted, up to a version.
+measured_datasets = Table(
+    "measured_datasets",
+    metadata,
+    Column("dataset_id", Uuid, primary_key=True),
+    Column("counted_version", BigInteger, nullable=False),
+    postgresql_with={"fillfactor": "50"},
+)
+
+# Flushes that became visible in ten minutes, by bucket of the time from their commit.
+visibility_counts = Table(
+    "visibility_counts",
+    metadata,
+    Column("dataset_id", Uuid, primary_key=True),
+    Column("period_at", DateTime(timezone=True), primary_key=True),
+    Column("bucket", SmallInteger, primary_key=True),
+    Column("flushes", BigInteger, nullable=False),
+    postgresql_with={"fillfactor": "50"},
+)
+
 # Named stores, as servers were configured with them when they started. A page of segments that a
 # server puts together in SQL needs all of them.
 object_stores = Table(

@@ -29,7 +29,8 @@ def freshness(
     The first line says whether data is late, and the exit code is 1 if something has waited for 5
     minutes. The stage is that of the oldest flush: gathering for some seconds, waiting to be
     merged, no nursery, parked at an object that cannot be read (`segplane streams show`), or
-    awaits reconcile after a restore.
+    awaits reconcile after a restore. p50 and p99 are the times to visibility of the last hour, of
+    the 100 datasets with most bytes.
 
     Options:
         dataset: Only the one with this name or id, whose waiting flushes are counted further.
@@ -62,7 +63,7 @@ def _lines(read: "Freshness") -> Iterator[str]:
         yield ""
         headers = (
             *("dataset", "age", "stage", "waiting", "bytes", "stream", "collector"),
-            "newest segment",
+            *("newest segment", "p50", "p99"),
         )
         now = read.reply.database_time_nanos
         yield from table(headers, (_row(judged, now) for judged in read.datasets))
@@ -84,14 +85,16 @@ def _notes(read: "Freshness") -> list[str]:
 
 
 def _row(judged: "JudgedDataset", now_nanos: int) -> tuple[str, ...]:
-    from segplane.health.processes import span
+    from segplane.health.processes import span, tenths
 
     dataset = judged.dataset
     newest = NONE
     if dataset.registered_at_nanos:
         newest = f"{span(now_nanos - dataset.registered_at_nanos)} ago"
+    times = (dataset.p50_nanos, dataset.p99_nanos)
+    percentiles = [tenths(nanos) if dataset.flushes else NONE for nanos in times]
     if judged.stage is None:
-        return (dataset.dataset_name, *[NONE] * 6, newest)
+        return (dataset.dataset_name, *[NONE] * 6, newest, *percentiles)
     more = "+" if dataset.is_at_least else ""
     return (
         dataset.dataset_name,
@@ -102,4 +105,5 @@ def _row(judged: "JudgedDataset", now_nanos: int) -> tuple[str, ...]:
         dataset.stream_id,
         dataset.collector_id,
         newest,
+        *percentiles,
     )

@@ -34,6 +34,18 @@ class ListedObject:
     modified_at_nanos: int
 
 
+@dataclass(frozen=True, slots=True)
+class BucketRules:
+    """Rules of a bucket; `harmful` has a sentence for each that deletes or archives our objects.
+
+    A bucket with versions keeps those of deleted objects until a rule `ends_versions`.
+    """
+
+    is_versioned: bool
+    ends_versions: bool = False
+    harmful: Sequence[str] = ()
+
+
 def nanos_of(time: datetime) -> int:
     """A time in nanoseconds since 1970."""
     return int(time.timestamp()) * 1_000_000_000 + time.microsecond * 1_000

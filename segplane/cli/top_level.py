@@ -38,6 +38,9 @@ COMMANDS = {
     "operate.status": {
         "status": "Show each process, and whether anything needs a person. Exit code 1 if so."
     },
+    "operate.doctor": {
+        "doctor": "Check the installation, and say what to do. Exit code 1 if a person is needed."
+    },
     "operate.freshness": {
         "freshness": "Show how long records wait to be visible. Exit code 1 if data is late."
     },

@@ -33,7 +33,7 @@ from segments.errors import (
 from segments.location import StoreLocation
 from segments.store import credentials
 from segments.store.refusal_causes import brief, passing_cause
-from segments.store.requests import ListedObject, StoredBody, nanos_of
+from segments.store.requests import BucketRules, ListedObject, StoredBody, nanos_of
 from segments.store.timeouts import RequestTimeouts
 from segments.store.upload_body import CRC_NAME, PART_BYTES, UploadBody
 
@@ -157,6 +157,23 @@ class GcsRequests:
             )
             next(names.pages, None)
         return nanos_of(parsedate_to_datetime(self._dates.last))
+
+    def rules(self) -> BucketRules:
+        """The rules of the bucket, whose description not every role may read."""
+        with self._errors("get", is_bucket=True):
+            bucket = self._client.get_bucket(self._location.bucket, retry=None, timeout=self._secs)
+        rules = [
+            (rule.get("action", {}), rule.get("condition", {})) for rule in bucket.lifecycle_rules
+        ]
+        deleting = [condition for action, condition in rules if action.get("type") == "Delete"]
+        # A condition about newer versions, or about versions alone, spares live objects.
+        ended = [c for c in deleting if "numNewerVersions" in c or c.get("isLive") is False]
+        harmful = tuple(
+            f"a lifecycle rule deletes objects with {condition}"
+            for condition in deleting
+            if condition not in ended
+        )
+        return BucketRules(bool(bucket.versioning_enabled), bool(ended), harmful)
 
     @property
     def _secs(self) -> tuple[float, float]:

@@ -2,9 +2,12 @@
 
 # ruff: noqa: S608
 
+from uuid import UUID
+
 from sqlalchemy import text
 
 from meta.store.engine.pool import Database
+from meta.store.segments.segments import write_message
 
 DATASETS, SEGMENTS, STREAMS, TOKENS = 1_000, 10_000_000, 120_000, 10_000
 HOUR_NANOS = 3_600_000_000_000
@@ -38,11 +41,11 @@ _FILL = (
     f"""
     INSERT INTO segments (id, dataset_key, dur_class, start_ns, end_ns, created_version,
         tombstone_version, tombstone_at, size_bytes, compressed_size_bytes, number_of_events,
-        prefix, object_name)
+        prefix, object_name, message)
     SELECT gen_random_uuid(), d.key, 6, n * {HOUR_NANOS}, (n + 1) * {HOUR_NANOS}, 1,
         CASE WHEN n % 10 = 0 THEN 2 END, CASE WHEN n % 10 = 0 THEN now() END,
         1000000000, CASE WHEN n % 100 = 1 THEN 1000000 ELSE 300000000 END, 1000000,
-        'dataset/' || d.id || '/merged', n || '.parquet'
+        'dataset/' || d.id || '/merged', n || '.parquet', :message
     FROM generate_series(1, :segments / 1000) n, datasets d WHERE d.name LIKE 'dataset %'
     """,
     f"""
@@ -104,7 +107,16 @@ _FILL = (
 def fill(database: Database, percent: int) -> int:
     """Write the rows, a share of the documented numbers; returns the size of the database."""
     numbers = {"segments": SEGMENTS, "streams": STREAMS, "tokens": TOKENS}
-    values = {name: number * percent // 100 for name, number in numbers.items()}
+    values: dict[str, object] = {n: number * percent // 100 for n, number in numbers.items()}
+    # Pages are put together from these bytes as they are, so one message serves all rows.
+    values["message"] = write_message(
+        UUID(int=1),
+        UUID(int=2),
+        (0, 1),
+        (10**9, 3 * 10**8, 10**6),
+        ("dataset/merged", "1.parquet"),
+        0,
+    )
     with database.single() as tx:
         tx.execute(text("SET statement_timeout = 0"))
         tx.execute(text("SET maintenance_work_mem = '512MB'"))

@@ -1,0 +1,79 @@
+"""Rules of a bucket that delete or archive objects without us: versioning and lifecycle.
+
+Azure shows the rules of a storage account only to those who manage it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from segments.errors import StoreUnusable
+from segments.location import StoreLocation
+from segments.store.requests import BucketRules
+from segments.store.timeouts import RequestTimeouts
+
+# Classes whose objects cannot be read before they are restored.
+_ARCHIVES = {"GLACIER", "DEEP_ARCHIVE"}
+_NO_RULES = "NoSuchLifecycleConfiguration"
+
+
+def read_rules(location: StoreLocation, timeouts: RequestTimeouts) -> BucketRules:
+    """Read the rules that concern a location. Raises StoreError if they are not shown."""
+    match location.provider:
+        case "file":
+            return BucketRules(is_versioned=False)
+        case "s3":
+            return _of_s3(location, timeouts)
+        case "gcs":
+            return _of_gcs(location, timeouts)
+    raise StoreUnusable("Azure shows the rules of a storage account only to those who manage it")
+
+
+def _of_s3(location: StoreLocation, timeouts: RequestTimeouts) -> BucketRules:
+    from segments.store.s3.errors import FAILURES, code_of, refused
+    from segments.store.s3.requests import client_of
+
+    client = client_of(location, timeouts)
+    try:
+        versioning = client.get_bucket_versioning(Bucket=location.bucket)
+        try:
+            reply = client.get_bucket_lifecycle_configuration(Bucket=location.bucket)
+            rules: Sequence[Mapping[str, Any]] = reply["Rules"]
+        except FAILURES as error:
+            if code_of(error) != _NO_RULES:
+                raise
+            rules = ()
+    except FAILURES as error:
+        raise refused(error, location) from error
+    harmful = [text for rule in rules for text in harm_of_s3_rule(rule, location.path)]
+    return BucketRules(
+        versioning.get("Status") == "Enabled",
+        any("NoncurrentVersionExpiration" in rule for rule in rules),
+        tuple(harmful),
+    )
+
+
+def harm_of_s3_rule(rule: Mapping[str, Any], path: str) -> Iterator[str]:
+    """Yield a sentence for each harm that a rule of S3's form does to the objects below a path."""
+    filter_ = rule.get("Filter") or {}
+    prefix = rule.get("Prefix") or filter_.get("Prefix") or filter_.get("And", {}).get("Prefix", "")
+    if rule.get("Status") != "Enabled" or not _concerns(prefix, path):
+        return
+    name = f"rule {rule.get('ID', '')!r} (prefix {prefix!r})"
+    expiration = rule.get("Expiration", {})
+    if "Days" in expiration or "Date" in expiration:
+        yield f"{name} deletes objects by their age"
+    for transition in rule.get("Transitions", ()):
+        if transition.get("StorageClass") in _ARCHIVES:
+            yield f"{name} moves objects to {transition['StorageClass']}, where no reader reads them"
+
+
+def _of_gcs(location: StoreLocation, timeouts: RequestTimeouts) -> BucketRules:
+    from segments.store.cloud.gcs import GcsRequests
+
+    return GcsRequests(location, timeouts).rules()
+
+
+def _concerns(prefix: str, path: str) -> bool:
+    """True if a rule for a prefix concerns objects below a path."""
+    base = f"{path}/" if path else ""
+    return base.startswith(prefix) or prefix.startswith(base)

@@ -1,0 +1,88 @@
+"""Checks of a bucket: rights, clock, and rules that would destroy data."""
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from segments.location import StoreLocation, Stores
+from segments.store.bucket_rules import harm_of_s3_rule
+from segplane.health.doctor import bucket
+from segplane.health.doctor.verdicts import CheckResult, Verdict
+
+
+def examined(location: StoreLocation) -> dict[str, CheckResult]:
+    return {check.name: check for check in bucket.examine(Stores(location), time.time_ns())}
+
+
+def _rule(**fields: Any) -> dict[str, Any]:
+    return {"ID": "old", "Status": "Enabled", "Filter": {"Prefix": ""}, **fields}
+
+
+EXPIRES = {"Expiration": {"Days": 30}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "harms"),
+    [
+        (_rule(**EXPIRES), "", 1),
+        (_rule(**EXPIRES, Filter={"Prefix": "segments/"}), "segments", 1),
+        (_rule(**EXPIRES, Filter={"Prefix": "segments/dataset/"}), "segments", 1),
+        (_rule(**EXPIRES, Filter={"And": {"Prefix": "seg", "Tags": []}}), "segments", 1),
+        (_rule(**EXPIRES, Filter={"Prefix": "logs/"}), "segments", 0),
+        (_rule(**EXPIRES, Filter={"Prefix": "segments-of-others/"}), "segments", 0),
+        (_rule(**EXPIRES, Status="Disabled"), "", 0),
+        (_rule(Expiration={"ExpiredObjectDeleteMarker": True}), "", 0),
+        (_rule(NoncurrentVersionExpiration={"NoncurrentDays": 7}), "", 0),
+        (_rule(AbortIncompleteMultipartUpload={"DaysAfterInitiation": 1}), "", 0),
+        (_rule(Transitions=[{"Days": 30, "StorageClass": "GLACIER"}]), "", 1),
+        (_rule(Transitions=[{"Days": 30, "StorageClass": "STANDARD_IA"}]), "", 0),
+    ],
+)
+def test_a_rule_harms_if_it_deletes_or_archives_our_objects(
+    rule: dict[str, Any], path: str, harms: int
+) -> None:
+    assert len(list(harm_of_s3_rule(rule, path))) == harms
+
+
+def test_the_rules_of_a_bucket_are_read(s3_location: StoreLocation) -> None:
+    client: Any = boto3.client("s3", endpoint_url=s3_location.endpoint, region_name="us-east-1")
+    name = f"rules-{time.time_ns()}"
+    client.create_bucket(Bucket=name)
+    location = dataclasses.replace(s3_location, bucket=name, path="segments")
+
+    assert {check.verdict for check in examined(location).values()} == {Verdict.OK}
+
+    client.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
+    versioned = examined(location)["rules"]
+    assert (versioned.verdict, "for ever" in versioned.text) == (Verdict.WARNING, True)
+
+    ends = _rule(NoncurrentVersionExpiration={"NoncurrentDays": 40})
+    client.put_bucket_lifecycle_configuration(Bucket=name, LifecycleConfiguration={"Rules": [ends]})
+    assert examined(location)["rules"].verdict is Verdict.OK
+
+    both = {"Rules": [ends, _rule(**EXPIRES, ID="deletes all")]}
+    client.put_bucket_lifecycle_configuration(Bucket=name, LifecycleConfiguration=both)
+    harmful = examined(location)["rules"]
+    assert harmful.verdict is Verdict.NEEDS
+    assert "'deletes all'" in harmful.text
+
+
+def test_a_bucket_that_is_not_there_is_unknown_and_names_its_refusal(
+    s3_location: StoreLocation,
+) -> None:
+    (check,) = examined(dataclasses.replace(s3_location, bucket="nothing-here")).values()
+
+    assert check.verdict is Verdict.UNKNOWN
+    assert check.next_step
+
+
+def test_a_folder_has_no_rules(tmp_path: Path) -> None:
+    checks = examined(StoreLocation.from_url(f"file://{tmp_path}"))
+
+    assert {name: check.verdict for name, check in checks.items()} == dict.fromkeys(
+        ("writes", "latency", "clock", "rules"), Verdict.OK
+    )

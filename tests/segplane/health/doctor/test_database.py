@@ -1,0 +1,103 @@
+"""Checks of a database, from the facts of a real one."""
+
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+
+from meta import migrations
+from meta.database_facts import DatabaseFacts, RoleRights, Standby
+from meta.store.checks import server_facts
+from segplane.health.doctor import database
+from segplane.health.doctor.verdicts import CheckResult, Verdict
+from tests.support.meta.server import MetaServer
+
+
+def read(meta_server: MetaServer) -> DatabaseFacts:
+    return server_facts.read(meta_server.running.database, migrations.head_revision())
+
+
+def by_name(facts: DatabaseFacts) -> dict[str, CheckResult]:
+    return {check.name: check for check in database.examine(facts)}
+
+
+@pytest.mark.database_owner
+def test_the_facts_of_a_real_database_are_judged(meta_server: MetaServer) -> None:
+    facts = read(meta_server)
+    checks = by_name(facts)
+
+    assert facts.revision == migrations.head_revision()
+    assert facts.version.startswith("PostgreSQL ")
+    assert 0 < facts.connections < facts.connections_max
+    assert facts.size_bytes > 1_000_000
+    for name in ("version", "encoding", "freezing", "schema", "connections"):
+        assert checks[name].verdict is Verdict.OK, checks[name]
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "verdict"),
+    [
+        ({"version_number": 150_004}, "version", Verdict.NEEDS),
+        ({"encoding": "SQL_ASCII"}, "encoding", Verdict.NEEDS),
+        ({"settings": {"fsync": "off"}}, "durability", Verdict.NEEDS),
+        (
+            {"settings": {"synchronous_commit": "off"}},
+            "durability",
+            Verdict.NEEDS,
+        ),
+        ({"settings": {"autovacuum": "off"}}, "freezing", Verdict.NEEDS),
+        ({"transaction_age": database.AGE_MAX + 1}, "freezing", Verdict.WARNING),
+        ({"transaction_age": database.AGE_DANGER + 1}, "freezing", Verdict.NEEDS),
+        ({"revision": None}, "schema", Verdict.NEEDS),
+        ({"revision": "0042"}, "schema", Verdict.NEEDS),
+        ({"revision": "9999"}, "schema", Verdict.WARNING),
+        ({"connections": 1_000_000}, "connections", Verdict.WARNING),
+        (
+            {"roles": [RoleRights("serving", 40, ("new_table",))]},
+            "rights",
+            Verdict.NEEDS,
+        ),
+        (
+            {"roles": [RoleRights("backup", 2, ("a", "b"))], "is_superuser": False},
+            "rights",
+            Verdict.OK,
+        ),
+        ({"standbys": [Standby("b", "streaming", 0.2)]}, "standby b", Verdict.OK),
+        ({"standbys": [Standby("b", "streaming", 90.0)]}, "standby b", Verdict.WARNING),
+        ({"standbys": [Standby("b", "catchup", 0.1)]}, "standby b", Verdict.WARNING),
+        ({"standbys": [Standby("b", "", None)]}, "standby b", Verdict.UNKNOWN),
+    ],
+)
+@pytest.mark.one_meta
+def test_a_fact_that_endangers_data_has_its_verdict(
+    meta_server: MetaServer,
+    change: dict[str, Any],
+    name: str,
+    verdict: Verdict,
+) -> None:
+    facts = read(meta_server)
+
+    check = by_name(replace(facts, **change))[name]
+
+    assert check.verdict is verdict
+    assert bool(check.next_step) == (verdict is not Verdict.OK)
+
+
+@pytest.mark.database_owner
+def test_a_role_that_was_not_granted_a_new_table_is_named(meta_server: MetaServer) -> None:
+    url = meta_server.settings.database.url
+    role = f"serving_{meta_server.address.rpartition(':')[2]}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {role}")
+        try:
+            every = "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public"
+            connection.execute(f"GRANT {every} TO {role}")
+            granted = next(r for r in read(meta_server).roles if r.role == role)
+            connection.execute(f"REVOKE INSERT ON visibility_counts FROM {role}")
+            lacking = next(r for r in read(meta_server).roles if r.role == role)
+        finally:
+            connection.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+    assert list(granted.lacking) == []
+    assert list(lacking.lacking) == ["visibility_counts"]

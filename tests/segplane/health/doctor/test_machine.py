@@ -1,0 +1,53 @@
+"""Checks of this machine."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from segplane.health.doctor import machine
+from segplane.health.doctor.verdicts import Verdict
+
+SECOND = 10**9
+
+
+@pytest.mark.parametrize(
+    ("told", "verdict"),
+    [
+        ('openjdk version "17.0.11" 2024-04-16', Verdict.OK),
+        ('openjdk version "21" 2023-09-19', Verdict.OK),
+        ('java version "1.8.0_202"', Verdict.NEEDS),
+        ('openjdk version "11.0.2" 2019-01-15', Verdict.NEEDS),
+        ("no such program", Verdict.UNKNOWN),
+    ],
+)
+def test_the_java_of_spark_is_17_or_newer(told: str, verdict: Verdict) -> None:
+    assert machine.java_of(told).verdict is verdict
+
+
+def test_a_machine_without_java_is_not_known_to_need_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    assert machine.java().verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("skew_secs", "verdict", "words"),
+    [(0, Verdict.OK, "less than"), (60, Verdict.NEEDS, "ahead"), (-60, Verdict.NEEDS, "behind")],
+)
+def test_a_clock_is_compared_with_the_database(
+    skew_secs: int, verdict: Verdict, words: str
+) -> None:
+    check = machine.clock(time.time_ns() - skew_secs * SECOND)
+
+    assert check.verdict is verdict
+    assert words in check.text
+
+
+def test_without_the_time_of_the_database_the_clock_is_not_checked() -> None:
+    assert machine.clock(None).verdict is Verdict.UNKNOWN
+
+
+def test_disk_and_memory_of_this_machine_are_read(tmp_path: Path) -> None:
+    assert "are free" in machine.free_disk(tmp_path).text
+    assert "GiB are" in machine.memory_limit().text

@@ -1,0 +1,95 @@
+"""segplane doctor over a real meta: its checks, those that it cannot make, and who has to act."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import psycopg
+import pytest
+from click.testing import CliRunner
+
+from meta.v1 import ingestion_pb2
+from meta.v1 import status_pb2 as pb
+from segplane.__main__ import app
+from tests.support.command_line import RunCommand
+from tests.support.meta.server import MetaServer
+
+
+@pytest.fixture
+def reporting(meta_server: MetaServer) -> MetaServer:
+    """Give a meta to which one process of each kind reports."""
+    for kind in ("nursery", "merge_worker", "janitor"):
+        report = pb.ProcessReport(
+            kind=kind, name=f"{kind}-1", started_at_nanos=1, clock_nanos=1, release="0.4.0"
+        )
+        meta_server.client.ingestion.DownloadConfig(
+            ingestion_pb2.DownloadConfigRequest(report=report)
+        )
+    return meta_server
+
+
+def verdicts(output: str) -> dict[str, str]:
+    checks = json.loads(output)["checks"]
+    return {f"{check['area']}/{check['name']}": check["verdict"] for check in checks}
+
+
+def test_what_cannot_be_checked_is_unknown_and_says_what_is_missing(run: RunCommand) -> None:
+    checked = verdicts(run("doctor", "--json").stdout)
+    shown = run("doctor")
+
+    assert checked["database/Postgres"] == "unknown"
+    assert checked["meta/state"] == "ok"
+    assert "set META_DATABASE_URL" in shown.stdout
+    # Nothing reports.
+    assert shown.exit_code == 1
+    assert "no nursery reports" in shown.stdout
+
+
+@pytest.mark.database_owner
+def test_with_the_database_it_is_checked_too(reporting: MetaServer, run: RunCommand) -> None:
+    url = reporting.settings.database.url
+    checked = verdicts(run("doctor", "--json", "--database-url", url).stdout)
+
+    assert checked["database/version"] == checked["database/schema"] == "ok"
+    assert checked["bucket/writes"] == checked["bucket/rules"] == "ok"
+
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0070'")
+    behind = run("doctor", "--database-url", url)
+
+    assert behind.exit_code == 1
+    assert "run segplane migrate" in behind.stdout
+
+
+def test_a_database_that_does_not_answer_needs_a_person(run: RunCommand) -> None:
+    url = "postgresql://meta:hidden-word@127.0.0.1:1/segplane"
+    answer = run("doctor", "--database-url", url)
+
+    assert answer.exit_code == 1
+    assert "cannot be read" in answer.stdout
+    assert "hidden-word" not in answer.output
+
+
+def test_a_meta_that_is_away_is_named_and_the_machine_is_checked_all_the_same() -> None:
+    environment = {"SEGPLANE_META_ADDRESS": "127.0.0.1:1"}
+    answer = CliRunner().invoke(app, ["doctor", "--json"], env=environment)
+
+    checked = verdicts(answer.stdout)
+    assert answer.exit_code == 1
+    assert checked["meta/state"] == "needs a person"
+    assert checked["bucket/all"] == checked["this machine/clock"] == "unknown"
+    assert "this machine/disk" in checked
+
+
+def test_a_bundle_holds_the_checks_and_the_processes(
+    reporting: MetaServer, run: RunCommand, tmp_path: Path
+) -> None:
+    path = tmp_path / "support.zip"
+    answer = run("doctor", "--bundle", str(path))
+
+    assert f"written: {path}" in answer.stderr
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        processes = json.loads(archive.read("processes.json"))
+    assert names == ["doctor.json", "release.json", "processes.json"]
+    assert {each["report"]["kind"] for each in processes} == {"nursery", "merge_worker", "janitor"}

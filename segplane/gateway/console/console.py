@@ -1,18 +1,25 @@
 """Routes below /ui/: each request has a viewer before it reaches a page."""
 
+import asyncio
 from functools import partial
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from segplane.gateway.console.pages.datasets import DatasetPages
+from segplane.gateway.console.pages.logs import LogPages
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import LoginNeeded, Page, Viewer
 from segplane.gateway.http.paths import Paths
 from segplane.gateway.http.refusals import QueryRefusal
 from segplane.gateway.http.responses import Endpoint, answered
 from segplane.gateway.queries.service import QueryService
+
+# Pages of a caller that are made at a time, each by at most one query: its other slots are those of
+# its programs.
+PAGES_AT_A_TIME = 2
 
 
 class Visitors(Protocol):
@@ -34,11 +41,16 @@ class Console:
     def __init__(self, queries: QueryService, visitors: Visitors) -> None:
         self._visitors = visitors
         self._templates = Templates()
-        pages: dict[str, Page] = DatasetPages(queries, self._templates).pages()
+        pages: dict[str, Page] = {
+            **DatasetPages(queries, self._templates).pages(),
+            **LogPages(queries, self._templates).pages(),
+        }
         own_endpoints = {
             route: partial(answered, _name(route), partial(self._respond, page), self._refuse)
             for route, page in pages.items()
         }
+        # Of callers with a page under way; the others' are forgotten.
+        self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._paths = Paths(own_endpoints | visitors.endpoints())
 
     async def respond(self, request: Request) -> tuple[str, Response]:
@@ -50,7 +62,10 @@ class Console:
             viewer = await self._visitors.find(request)
         except LoginNeeded:
             return self._visitors.login(request)
-        return await page(request, viewer)
+        name = viewer.caller.name
+        slots = self._slots.setdefault(name, asyncio.Semaphore(PAGES_AT_A_TIME))
+        async with slots:
+            return await page(request, viewer)
 
     def _refuse(self, refusal: QueryRefusal) -> Response:
         return self._templates.page("refused.html", refusal.status, message=str(refusal))

@@ -1,12 +1,25 @@
 """Templates of the console: Jinja2 with autoescaping, compiled once."""
 
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
+from segplane.gateway.console.logs.page import severity_class, time_text
+from segplane.gateway.console.visible_text import time_element, visible
+
 _FOLDER = Path(__file__).with_name("templates")
+# Those that return HTML have escaped what they were given.
+FILTERS: dict[str, Callable[..., str]] = {
+    "visible": visible,
+    "time": time_element,
+    "time_of_nanos": time_text,
+    "severity_class": severity_class,
+    "shell": shlex.quote,
+}
 
 
 class Templates:
@@ -20,6 +33,7 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self._environment.filters |= FILTERS
 
     def page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Render a template as a response."""

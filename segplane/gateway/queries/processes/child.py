@@ -12,6 +12,7 @@ import os
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import IO, TYPE_CHECKING, NoReturn, cast
@@ -30,6 +31,7 @@ from segplane.gateway.queries.processes.remote import (
 from segplane.query.engine import opened_query
 from segplane.query.errors import QueryError, QueryStopped
 from segplane.query.newest import write_newest
+from segplane.query.plan import QueryPlan
 from segplane.query.results.output import Format
 from segplane.query.runs import Language, define_views, plan_over, write_result
 from segplane.query.sources import QueryPlace
@@ -110,6 +112,8 @@ class _PreparedProcess:
         planned = plan_over(tables, task.text, language, datetime.now(UTC), task.group)
         if planned.warnings:
             lanes.ask(op="warn", texts=list(planned.warnings))
+        if task.aggregation:
+            planned = _aggregated(planned, task.aggregation)
         with opened_query(
             planned,
             QueryPlace(
@@ -125,3 +129,9 @@ class _PreparedProcess:
                 write_kusto(query, file)
             else:
                 write_result(query, cast("Format", task.format), 0, file)
+
+
+def _aggregated(planned: QueryPlan, aggregation: str) -> QueryPlan:
+    """Return a plan whose rows are those of an aggregation of its rows."""
+    sql = f"WITH {wire.MATCHED} AS ({planned.sql}) {aggregation}"
+    return replace(planned, sql=sql, columns=None)

@@ -11,6 +11,8 @@ REQUEST_BYTES_MAX = 2**20
 # One read of a file; a process asks for larger ones piece by piece.
 READ_BYTES_MAX = 4 * 2**20
 REPLY_BYTES_MAX = 2**30
+# The rows of a query, as its aggregation calls them; no dataset has such a name.
+MATCHED = '"$matched"'
 DONE, REFUSED, MISSING = b"+", b"-", b"0"
 # A message to the launcher is a letter and a process id; its answer is an id, or an exit code.
 MESSAGE = struct.Struct(">cq")
@@ -37,7 +39,8 @@ class QueryTask:
 
     With `newest_rows`, `text` is the name of a dataset whose newest rows are returned. `group` is
     that of datasets which KQL names without one, "" the default group. `adjusts_time` adds the
-    time adjustment of each dataset to the times of its records.
+    time adjustment of each dataset to the times of its records. `aggregation` is SQL of the
+    gateway's, never a caller's, over the rows of a query in KQL, which it calls MATCHED.
     """
 
     text: str
@@ -46,3 +49,4 @@ class QueryTask:
     newest_rows: int = 0
     group: str = ""
     adjusts_time: bool = False
+    aggregation: str = ""

@@ -1,0 +1,1 @@
+"""The logs page without its requests: addresses, queries as texts, and their results as values."""

@@ -1,0 +1,205 @@
+"""The logs of a dataset: the list, one record, the histogram with its facets, values of a field."""
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from kql.errors import KqlError
+from segplane.gateway.console.logs import histogram as counting
+from segplane.gateway.console.logs import records
+from segplane.gateway.console.logs.asked import (
+    ADDRESS_BYTES_MAX,
+    PART_BYTES_MAX,
+    LogsAsk,
+    check_length,
+    parse_ask,
+    parse_key,
+)
+from segplane.gateway.console.logs.fields import parse_field
+from segplane.gateway.console.logs.page import LogsPage, address_of_record
+from segplane.gateway.console.logs.records import LogRow
+from segplane.gateway.console.logs.search import LogSearch, parse_search
+from segplane.gateway.console.logs.unfolded import body_nodes, parse_record, tree_of
+from segplane.gateway.console.pages.datasets import numbers_of
+from segplane.gateway.console.templating import Templates
+from segplane.gateway.console.viewer import Page, Viewer
+from segplane.gateway.http.refusals import NotThere, QueryRefusal
+from segplane.gateway.queries.processes.wire import QueryTask
+from segplane.gateway.queries.responses import QueryResult
+from segplane.gateway.queries.service import QueryService
+
+# The place of a refusal in our query, which is not the person's text.
+_PLACE = re.compile(r"^\d+:\d+: ")
+_SEARCHED_CHARACTERS_MAX = 200
+
+
+class LogPages:
+    """Pages about the logs of one dataset, and parts of them."""
+
+    def __init__(self, queries: QueryService, templates: Templates) -> None:
+        self._queries = queries
+        self._templates = templates
+
+    def pages(self) -> dict[str, Page]:
+        """Return the page of each method and path."""
+        return {
+            "GET /ui/logs": self._list,
+            "GET /ui/logs/record": self._record,
+            "GET /ui/logs/histogram": self._histogram,
+            "GET /ui/logs/values": self._values,
+        }
+
+    async def _list(self, request: Request, viewer: Viewer) -> Response:
+        if not request.query_params.get("dataset"):
+            return RedirectResponse("/ui/", 303)
+        ask = _ask(request, ADDRESS_BYTES_MAX)
+        page = LogsPage(ask, LogSearch())
+        try:
+            page = LogsPage(ask, parse_search(ask.search))
+            rows, warnings = await self._rows(request, viewer, ask, page.search)
+        except (KqlError, QueryRefusal) as error:
+            refusal = _readable(error, ask.search)
+            return self._page("list", viewer, page, refusal.status, refusal=refusal)
+        if not rows and ask.after is None:
+            numbers = await numbers_of(self._queries, viewer, ask.dataset)
+            if not numbers.segment_count:
+                return RedirectResponse(page.empty_address(), 303)
+            page = replace(page, numbers=numbers)
+        page = replace(
+            page,
+            rows=rows[: records.PAGE_ROWS],
+            has_more=len(rows) > records.PAGE_ROWS,
+            warnings=warnings,
+        )
+        return self._page("list", viewer, page, refusal=None)
+
+    async def _rows(
+        self, request: Request, viewer: Viewer, ask: LogsAsk, search: LogSearch
+    ) -> tuple[list[LogRow], Sequence[str]]:
+        """Return the records of a page and one more if there is one, and warnings.
+
+        Raises QueryRefusal.
+        """
+        result = await self._result(request, viewer, records.boundary_query(ask, search))
+        boundary = json.loads(result.content)[0]["boundary"]
+        if boundary is None and ask.after is None:
+            return [], result.warnings
+        result = await self._result(request, viewer, records.page_query(ask, search, boundary))
+        return records.rows_of(result.content, len(ask.columns)), result.warnings
+
+    async def _record(self, request: Request, viewer: Viewer) -> Response:
+        ask = _ask(request)
+        parameters = request.query_params
+        key = parse_key(parameters.get("at", ""), parameters.get("digest", ""))
+        query = records.record_query(ask.dataset, key)
+        record = parse_record((await self._result(request, viewer, query)).content)
+        if record is None:
+            raise NotThere(
+                "there is no such record any more: it has been deleted, or was rewritten"
+            )
+        body = str(record.get("body") or "")
+        is_whole = "body" in parameters
+        shown_max = records.BODY_CHARACTERS_MAX if is_whole else records.SHOWN_CHARACTERS_MAX
+        name = "record_part" if _is_part(request) else "record"
+        page = LogsPage(ask, _search_or_none(ask.search))
+        return self._page(
+            name,
+            viewer,
+            page,
+            key=key,
+            address=address_of_record(ask, key),
+            trace_id=str(record.get("trace_id") or ""),
+            body=body[:shown_max],
+            is_cut_off=len(body) > shown_max,
+            is_whole=is_whole,
+            body_nodes=body_nodes(body),
+            nodes=tree_of(record),
+        )
+
+    async def _histogram(self, request: Request, viewer: Viewer) -> Response:
+        ask = replace(_ask(request), after=None)
+        page = LogsPage(ask, LogSearch())
+        histogram, refusal, status = None, None, 200
+        try:
+            search = parse_search(ask.search)
+            query, aggregation = counting.histogram_query(ask, search), counting.aggregation(ask)
+            result = await self._result(request, viewer, query, aggregation)
+            histogram = counting.histogram_of(result.content, ask)
+        except (KqlError, QueryRefusal) as error:
+            refusal = _readable(error, ask.search)
+            status = refusal.status
+        name = "histogram_part" if _is_part(request) else "histogram"
+        return self._page(
+            name,
+            viewer,
+            page,
+            status,
+            histogram=histogram,
+            severities=counting.SEVERITIES,
+            refusal=refusal,
+        )
+
+    async def _values(self, request: Request, viewer: Viewer) -> Response:
+        ask = replace(_ask(request), after=None)
+        field = parse_field(request.query_params.get("field", ""))
+        text = request.query_params.get("find", "")[:_SEARCHED_CHARACTERS_MAX]
+        try:
+            query = counting.values_query(ask, parse_search(ask.search), field, text)
+            result = await self._result(request, viewer, query)
+        except (KqlError, QueryRefusal) as error:
+            raise _readable(error, ask.search) from error
+        facet = counting.values_of(result.content, field)
+        name = "values_part" if _is_part(request) else "values"
+        page = LogsPage(ask, LogSearch())
+        return self._page(name, viewer, page, facet=facet, find=text)
+
+    def _page(
+        self, name: str, viewer: Viewer, page: LogsPage, status: int = 200, **values: object
+    ) -> Response:
+        """Render a template of logs."""
+        return self._templates.page(
+            f"logs/{name}.html",
+            status,
+            viewer=viewer,
+            active="Logs",
+            active_dataset=page.ask.dataset,
+            page=page,
+            **values,
+        )
+
+    async def _result(
+        self, request: Request, viewer: Viewer, query: str, aggregation: str = ""
+    ) -> QueryResult:
+        task = QueryTask(query, "kql", "json", aggregation=aggregation)
+        return await self._queries.result(request, viewer.caller, task)
+
+
+def _ask(request: Request, bytes_max: int = PART_BYTES_MAX) -> LogsAsk:
+    check_length(request.url.query, bytes_max)
+    return parse_ask(request.query_params, time.time_ns())
+
+
+def _search_or_none(text: str) -> LogSearch:
+    """Return a search, for its terms alone; none of one that is refused elsewhere."""
+    try:
+        return parse_search(text)
+    except KqlError:
+        return LogSearch()
+
+
+def _is_part(request: Request) -> bool:
+    """True if htmx asks for a part of a page."""
+    return request.headers.get("hx-request") == "true"
+
+
+def _readable(error: KqlError | QueryRefusal, search: str) -> QueryRefusal:
+    """Return a refusal without the place in a query of ours; its excerpt has the person's words."""
+    if isinstance(error, KqlError):
+        return QueryRefusal(f"{error.what}; {error.hint}", error.excerpt(search))
+    error.args = (_PLACE.sub("", str(error)),)
+    return error

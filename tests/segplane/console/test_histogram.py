@@ -27,13 +27,13 @@ def part(console: GatewayServer, page: HtmlPage) -> HtmlPage:
 
 
 def facets(page: HtmlPage) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for element in page.elements:
         if element.tag == "summary":
-            found[element.text] = []
+            values[element.text] = []
         elif element.tag == "li":
-            found[list(found)[-1]].append(element.text)
-    return found
+            values[list(values)[-1]].append(element.text)
+    return values
 
 
 def test_a_histogram_counts_records_by_time_and_severity(

@@ -130,8 +130,8 @@ def histogram_of(content: bytes, ask: LogsAsk) -> Histogram:
     by_severity = sorted(severities.items(), key=lambda item: -item[1])
     facets = [Facet(LogField("severity"), by_severity)]
     facets += [
-        Facet(field, _merged(found)[:FACET_VALUES], len(found) > FACET_VALUES)
-        for field, found in zip(facets_of(ask), values, strict=True)
+        Facet(field, _merged(counted)[:FACET_VALUES], len(counted) > FACET_VALUES)
+        for field, counted in zip(facets_of(ask), values, strict=True)
     ]
     buckets = [Bucket(number * step, row) for number, row in counts.items()]
     return Histogram(

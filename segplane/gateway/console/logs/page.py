@@ -1,4 +1,4 @@
-"""What the templates of the logs page show: values with the addresses behind them."""
+"""Values that the templates of the logs page show, with the addresses behind them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -16,7 +16,8 @@ from segplane.gateway.http.refusals import NotThere, QueryRefusal
 from segplane.gateway.management.times import text_of
 from segplane.gateway.queries.service import QueryService
 
-PAGE_ROWS = 100
+# Each takes meta a call, of 2 ms of CPU.
+PAGE_ROWS = 50
 _NAME_CHARACTERS_MAX = 255
 # Behind every name that begins with a text.
 _LAST_CHARACTER = "\U0010ffff"

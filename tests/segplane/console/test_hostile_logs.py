@@ -20,7 +20,7 @@ EXPECTED_TAGS = frozenset(
         *("html", "head", "meta", "title", "body", "main", "h1", "h2", "h3", "p", "a", "strong"),
         *("form", "label", "input", "button", "code", "nav", "ul", "li", "span", "div", "pre"),
         *("table", "caption", "thead", "tbody", "tr", "th", "td", "time", "section", "aside"),
-        *("details", "summary", "article", "mark"),
+        *("details", "summary", "mark"),
     ]
 )
 ADDRESSES = ("href", "hx-get", "action")

@@ -83,8 +83,7 @@ def facets_of(ask: LogsAsk) -> tuple[LogField, ...]:
 def histogram_query(ask: LogsAsk, search: LogSearch) -> str:
     """Return the query in KQL for the records and the fields that are counted."""
     fields = [
-        f"facet{number} = substring(tostring({field.kql()}), 0, {VALUE_CHARACTERS_MAX + 1})"
-        for number, field in enumerate(facets_of(ask))
+        f"facet{number} = tostring({field.kql()})" for number, field in enumerate(facets_of(ask))
     ]
     columns = ", ".join(["timestamp", "severity", *fields])
     return f"{source(ask, search)}\n| where {ask.range.kql()}\n| project {columns}"
@@ -103,7 +102,8 @@ def aggregation(ask: LogsAsk) -> str:
     )
     return f"""
         SELECT CASE {numbers} ELSE 0 END AS counted, bucket, severity,
-            COALESCE({", ".join(facets)}) AS value, COUNT(*) AS records
+            left(COALESCE({", ".join(facets)}), {VALUE_CHARACTERS_MAX + 1}) AS value,
+            COUNT(*) AS records
         FROM (SELECT epoch_us("timestamp") // {step_us} AS bucket, * FROM {MATCHED})
         GROUP BY GROUPING SETS ({sets})
         QUALIFY counted = 0

@@ -81,7 +81,7 @@ def test_a_dataset_without_records_shows_how_to_send_some_until_it_has_one(
     assert (before.status, before.body, "hx-redirect" in before.headers) == (204, b"", False)
     assert after.status == 204
     # The first record is on the page, however old it is.
-    logs = opened(console, after.headers["hx-redirect"].lstrip("/"))
+    logs = opened(console, f"ui/{after.headers['hx-redirect']}")
     assert "line 0" in logs.text
     assert "line 0" in opened(console, page.link("Look now")).text
 

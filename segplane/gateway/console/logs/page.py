@@ -41,9 +41,9 @@ class LogsPage:
     # Of a dataset in which the search found nothing.
     numbers: resources_pb2.GetDatasetNumbersResponse | None = None
 
-    def empty_address(self) -> str:
-        """Return the address of the page of a dataset without records."""
-        return f"/ui/empty?{urlencode({'dataset': self.ask.dataset}, quote_via=quote)}"
+    def dataset_parameter(self) -> str:
+        """Return the parameter of the dataset alone."""
+        return urlencode({"dataset": self.ask.dataset}, quote_via=quote)
 
     def hidden(self, *without: str) -> list[tuple[str, str]]:
         """Return the parameters that a form keeps, without those that it asks for itself."""
@@ -131,8 +131,7 @@ class LogsPage:
 
     def trace_address(self, trace_id: str) -> str:
         """Return the address of a trace."""
-        parameters = urlencode({"dataset": self.ask.dataset}, quote_via=quote)
-        return f"/ui/traces/{quote(trace_id, safe='')}?{parameters}"
+        return f"/ui/traces/{quote(trace_id, safe='')}?{self.dataset_parameter()}"
 
     def around_address(self, key: RecordKey) -> str:
         """Return the address of the records around one."""

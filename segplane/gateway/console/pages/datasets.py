@@ -74,7 +74,7 @@ class DatasetPages:
         """Show how to send records; a dataset that has some by now leads to its logs."""
         name = request.query_params.get("dataset", "")
         numbers = await numbers_of(self._queries, viewer, name)
-        address = f"/ui/logs?{urlencode({'dataset': name}, quote_via=quote)}"
+        address = f"logs?{urlencode({'dataset': name}, quote_via=quote)}"
         is_part = request.headers.get("hx-request") == "true"
         if numbers.segment_count:
             # Old records are not among those of the last hour.

@@ -56,7 +56,8 @@ class LogPages:
 
     async def _list(self, request: Request, viewer: Viewer) -> Response:
         if not request.query_params.get("dataset"):
-            return RedirectResponse("/ui/", 303)
+            # Relative, as all redirects: a proxy may serve the console below a path of its own.
+            return RedirectResponse("./", 303)
         ask = _ask(request, ADDRESS_BYTES_MAX)
         page = LogsPage(ask, LogSearch())
         try:
@@ -68,7 +69,7 @@ class LogPages:
         if not rows and ask.after is None:
             numbers = await numbers_of(self._queries, viewer, ask.dataset)
             if not numbers.segment_count:
-                return RedirectResponse(page.empty_address(), 303)
+                return RedirectResponse(f"empty?{page.dataset_parameter()}", 303)
             page = replace(page, numbers=numbers)
         page = replace(
             page,

@@ -20,6 +20,7 @@ COMMANDS = {
         "dev": "Run Postgres, meta, a collector, a gateway and the workers until Ctrl-C.",
         "migrate": "Upgrade the database to this release's schema, as meta does at start.",
     },
+    "run.console": {"console": "Print an address that opens the console of `segplane dev`."},
     "run.demo": {"demo": "Ingest this machine's logs and Segplane's own, and check every record."},
     "define.groups": {"groups": "Create, list, rename and delete groups of datasets."},
     "define.resources": {

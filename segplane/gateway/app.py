@@ -28,6 +28,14 @@ from segplane.gateway.queries.service import QueryService
 log = structlog.get_logger()
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 _TOO_SOON = 503
+_DESCRIPTION = """Segplane's gateway.
+
+/v1       queries and management; /v1/openapi.json describes them
+/iceberg  an Iceberg REST catalog
+/healthz  health
+
+The console for browsers is off: GATEWAY_CONSOLE=true serves it at /ui/.
+"""
 
 
 class Gateway:
@@ -50,6 +58,11 @@ class Gateway:
         self._check: asyncio.Future[bool] | None = None
         self._one_thread = CapacityLimiter(1)
 
+    @property
+    def has_console(self) -> bool:
+        """True if pages for people are served."""
+        return self._console is not None
+
     def application(self) -> Starlette:
         """Build the ASGI application."""
         routes = [
@@ -59,6 +72,9 @@ class Gateway:
         if self._console is not None:
             respond = _measured(self._console.respond)
             routes.append(Route("/ui/{path:path}", respond, methods=_METHODS))
+            routes += [Route(path, _measured(self._console.welcome)) for path in ("/", "/ui")]
+        else:
+            routes.append(Route("/", _describe))
         routes.append(Route("/{path:path}", _measured(self._paths().respond), methods=_METHODS))
         application = Starlette(routes=routes)
         # A redirect would name the host that the caller claims.
@@ -110,6 +126,10 @@ class Gateway:
                 return "failed", responses.refuse(responses.SERVER_ERROR, message)
             is_refused = isinstance(error, NotKnown | NotAllowed)
             return "refused" if is_refused else "failed", response
+
+
+async def _describe(_: Request) -> Response:
+    return PlainTextResponse(_DESCRIPTION)
 
 
 def _measured(

@@ -16,6 +16,7 @@ from segplane.gateway.http.responses import refuse
 from segplane.gateway.iceberg.access import oauth
 
 _HEALTH = "/healthz"
+_CONSOLE = ("/", "/ui", "/ui/")
 _JSON = "application/json"
 # A form by its standard, which has its caller's credential.
 _TOKEN_PATH = f"/iceberg/{oauth.PATH}"
@@ -26,23 +27,29 @@ class BrowserGuard:
     """ASGI middleware that refuses the requests of foreign pages.
 
     `hosts` are the names that are answered to; None = any. With `asks_credential` a request without
-    a token is refused for that, so that its origin and content type do not matter.
+    a token is refused for that, so that its origin and content type do not matter. Paths of a
+    console are left to its own policy, which is stricter and takes forms.
     """
 
     application: ASGIApp
     hosts: HostNames | None
     asks_credential: bool
+    has_console: bool = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
         try:
-            if scope["type"] == "http" and scope["path"] != _HEALTH:
+            if scope["type"] == "http" and not self._is_exempt(scope["path"]):
                 self._check(scope)
         except QueryRefusal as refusal:
             metrics.FOREIGN_REQUESTS.labels(refusal.type).inc()
             await refuse(refusal)(scope, receive, send)
             return
         await self.application(scope, receive, send)
+
+    def _is_exempt(self, path: str) -> bool:
+        is_console = path in _CONSOLE or path.startswith(_CONSOLE[-1])
+        return path == _HEALTH or (self.has_console and is_console)
 
     def _check(self, scope: Scope) -> None:
         """Raise QueryRefusal for a request of a foreign page."""

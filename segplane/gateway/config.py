@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from ipaddress import ip_network
 
 from dataplane.settings import ProcessSettings, refuse_unsafe
 from meta.client.addresses import is_loopback_host
@@ -11,6 +12,8 @@ from meta.process.environment import Environment
 from meta.process.exits import ConfigError
 from meta.process.host_names import HostNames, host_names
 from meta.process.tls import ServerTls
+from segplane.gateway.console import settings as console_settings
+from segplane.gateway.console.settings import ConsoleSettings
 from segplane.gateway.http.callers import tokens_of
 from segplane.gateway.iceberg.access import access_settings
 from segplane.gateway.iceberg.access.access_settings import AccessSettings
@@ -18,6 +21,7 @@ from segplane.gateway.queries import settings as query_settings
 from segplane.gateway.queries.settings import QuerySettings
 
 PORT_MAX = 65_535
+_LOCAL_PROXY = "127.0.0.1"
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -43,6 +47,10 @@ class Settings(ProcessSettings):
     access: AccessSettings = setting_read(AccessSettings(), access_settings.load)
     # Limits of queries over HTTP.
     queries: QuerySettings = setting_read(QuerySettings(), query_settings.load)
+    # The console for people.
+    console: ConsoleSettings = setting_read(ConsoleSettings(), console_settings.load)
+    # Addresses and networks whose X-Forwarded-For and X-Forwarded-Proto count.
+    trusted_proxies: tuple[str, ...] = setting_read((_LOCAL_PROXY,), lambda env: _proxies(env))
     # On shutdown, requests under way get this long.
     drain_secs: float = setting(10.0)
 
@@ -76,6 +84,7 @@ def load(env: Environment) -> Settings:
             f"GATEWAY_BIND is {settings.bind}, which other machines reach: set GATEWAY_AUTH_TOKEN,"
             " which callers then send as their bearer token"
         )
+    console_settings.check(settings.console, settings.host)
     refuse_unsafe(env, settings, _violations(settings))
     return settings
 
@@ -86,6 +95,20 @@ def _violations(settings: Settings) -> Iterable[str]:
     )
     for token in tokens_of(settings.auth_token):
         yield from production.weak_secret("GATEWAY_AUTH_TOKEN", token.decode())
+    yield from console_settings.violations(
+        settings.console, asks_credential=bool(settings.auth_token)
+    )
+
+
+def _proxies(env: Environment) -> tuple[str, ...]:
+    """Read addresses and networks with commas; raises ConfigError."""
+    proxies = tuple(env.text("TRUSTED_PROXIES", _LOCAL_PROXY).replace(",", " ").split())
+    for proxy in proxies:
+        try:
+            ip_network(proxy)
+        except ValueError as error:
+            raise ConfigError(f"{env.name_of('TRUSTED_PROXIES')}: {error}") from error
+    return proxies
 
 
 def _check_bind(value: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import structlog
 import uvicorn
+from starlette.types import ASGIApp
 
 from dataplane import meta_connection
 from dataplane.location import Locator
@@ -23,12 +24,17 @@ from segplane.gateway.app import Gateway
 from segplane.gateway.browsers import BrowserGuard
 from segplane.gateway.config import Settings
 from segplane.gateway.console.console import Console, Visitors
+from segplane.gateway.console.policy import BrowserPolicy
+from segplane.gateway.console.sessions.visitors import SessionVisitors
+from segplane.gateway.console.settings import ConsoleSettings
+from segplane.gateway.console.templating import Templates
 from segplane.gateway.http.callers import OwnTokens
 from segplane.gateway.http.connection import (
     BoundedConnection,
     ConnectionLimits,
     UnfinishedRequests,
 )
+from segplane.gateway.http.public_url import PathStripper
 from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.iceberg.access.access import StoreAccess
 from segplane.gateway.iceberg.catalog import IcebergCatalog
@@ -73,7 +79,7 @@ def build(
     pool: ProcessPool | None = None,
     visitors: Visitors | None = None,
 ) -> Gateway:
-    """Compose a gateway from its connections; the console is there for its visitors."""
+    """Compose a gateway from its connections; `visitors` replace the console's sessions."""
     readiness = MetaReadiness(meta, locator)
     tables = Tables(meta, locator, settings.segments_max)
     access = StoreAccess(settings.access, lambda: locator.stores)
@@ -95,8 +101,22 @@ def build(
         settings.object_store,
         pool or _pool(settings.queries),
     )
-    console = Console(queries, visitors) if visitors is not None else None
+    console = _console(settings.console, queries, readers, visitors)
     return Gateway(catalog, readers, readiness.check, queries, console)
+
+
+def _console(
+    settings: ConsoleSettings,
+    queries: QueryService,
+    readers: CatalogReaders,
+    visitors: Visitors | None,
+) -> Console | None:
+    if visitors is None and not settings.is_on:
+        return None
+    policy = BrowserPolicy(settings.public_url)
+    templates = Templates(policy.root)
+    visitors = visitors or SessionVisitors(settings, readers, templates)
+    return Console(queries, visitors, policy, templates)
 
 
 def _pool(settings: QuerySettings) -> ProcessPool:
@@ -168,8 +188,18 @@ def http_server(
 ) -> HttpServer:
     """An HTTP server of a gateway, to be run on a listener."""
     unfinished = UnfinishedRequests(limits.unfinished_max)
+    application: ASGIApp = BrowserGuard(
+        gateway.application(),
+        settings.answered_hosts(),
+        bool(settings.auth_token),
+        gateway.has_console,
+    )
+    public_url = settings.console.public_url
+    if public_url is not None and public_url.path:
+        application = PathStripper(application, public_url.path)
     config = uvicorn.Config(
-        BrowserGuard(gateway.application(), settings.answered_hosts(), bool(settings.auth_token)),
+        application,
+        forwarded_allow_ips=list(settings.trusted_proxies),
         http=cast(Any, partial(BoundedConnection, limits, unfinished)),
         log_config=None,
         access_log=False,

@@ -21,6 +21,8 @@ class StackAddresses:
     meta: str
     otlp_http_url: str = ""
     gateway: str = ""
+    # The gateway if its console takes one-time codes.
+    console: str = ""
 
 
 def addresses_of(settings: "StackSettings") -> StackAddresses:
@@ -29,6 +31,7 @@ def addresses_of(settings: "StackSettings") -> StackAddresses:
         settings.meta_address,
         settings.otlp_http_url if settings.otlp_http_port else "",
         settings.gateway_bind if settings.gateway_port else "",
+        settings.gateway_bind if settings.gateway_port and settings.takes_codes else "",
     )
 
 
@@ -43,12 +46,12 @@ def remove(data_dir: Path) -> None:
     (data_dir / _FILE).unlink(missing_ok=True)
 
 
-def read(data_dir: Path, meta: str) -> StackAddresses | None:
+def read(data_dir: Path, meta: str = "") -> StackAddresses | None:
     """Read the addresses of the stack in a folder; None if its meta is not at the address `meta`.
 
     A stack that was killed has left its addresses there.
     """
     with suppress(OSError, ValueError, TypeError):
         addresses = StackAddresses(**json.loads((data_dir / _FILE).read_text()))
-        return addresses if addresses.meta == meta else None
+        return addresses if meta in ("", addresses.meta) else None
     return None

@@ -13,7 +13,7 @@ from dataplane.settings import client_tls
 from meta.client.channel import ClientTls
 from meta.process.environment import Environment
 from meta.process.exits import ConfigError
-from segplane.stack import ingest_token, self_telemetry
+from segplane.stack import console, ingest_token, self_telemetry
 from segplane.stack.defaults import HOST, META_PORT, PORT_MAX
 
 # Wildcard addresses of listeners, and the address by which local clients reach them.
@@ -60,6 +60,8 @@ class StackSettings:
     object_store_url: str = ""
     is_unsafe_grace: bool = False
     has_self_telemetry: bool = False
+    # The console changes with the gateway's rights.
+    has_console_changes: bool = False
     inherited: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -101,6 +103,22 @@ class StackSettings:
     def gateway_bind(self) -> str:
         """Address that the gateway listens on."""
         return f"{HOST}:{self.gateway_port}"
+
+    @property
+    def console_key_path(self) -> Path:
+        """File of the key of the gateway's console, readable by its owner only."""
+        return console.path_in(self.data_dir)
+
+    @property
+    def has_console(self) -> bool:
+        """True if the gateway serves its console; raises ConfigError if that is not known."""
+        environment = Environment("GATEWAY_", self.inherited)
+        return environment.flag("CONSOLE", not environment.is_production())
+
+    @property
+    def takes_codes(self) -> bool:
+        """True if one-time codes open the console: people at a public URL log in."""
+        return self.has_console and not Environment("GATEWAY_", self.inherited).is_set("PUBLIC_URL")
 
     @property
     def token_path(self) -> Path:
@@ -200,8 +218,17 @@ def _places(settings: StackSettings) -> dict[str, dict[str, str]]:
             "COLLECTOR_HTTP_BIND": f"{HOST}:{settings.otlp_http_port}",
             "COLLECTOR_STATE_DIR": str(settings.data_dir / "collector"),
         },
-        "gateway": {"GATEWAY_BIND": settings.gateway_bind},
+        "gateway": {"GATEWAY_BIND": settings.gateway_bind, **_console(settings)},
     }
+
+
+def _console(settings: StackSettings) -> dict[str, str]:
+    """Settings of the console. A folder that no stack has started in has no key yet."""
+    key = console.kept(settings.console_key_path)
+    if not key or not settings.has_console:
+        return {"GATEWAY_CONSOLE": "false"}
+    changes = {"GATEWAY_CONSOLE_CHANGES": "true"} if settings.has_console_changes else {}
+    return {"GATEWAY_CONSOLE": "true", "GATEWAY_CONSOLE_KEY": key, **changes}
 
 
 def runs_apart(settings: StackSettings) -> bool:

@@ -17,7 +17,7 @@ from dataplane.readiness import MetaReadiness, is_serving
 from dataplane.task_runner import RUNNER_STARTED, describe_runner
 from meta.client import MetaClient
 from meta.errors import Unavailable
-from segplane.stack import addresses, config, preflight, self_telemetry
+from segplane.stack import addresses, config, console, preflight, self_telemetry
 from segplane.stack.config import APART, PIPELINE, StackSettings
 from segplane.stack.ingest_token import ready_token
 from segplane.stack.postgres import LOCK_WAIT_SECS, EmbeddedPostgres
@@ -150,6 +150,8 @@ class Stack:
         self._was_killed = self._run_lock.take()
         self._claim_ports()
         preflight.make_private_dir(self.log_dir)
+        if GATEWAY in self._parts:
+            console.ready_key(self.settings.console_key_path)
         if not self.settings.object_store_url:
             # A store never creates its own root: a missing one may be an unmounted disk.
             preflight.make_private_dir(config.objects_dir(self.settings))

@@ -6,10 +6,12 @@ from typing import Protocol
 from weakref import WeakValueDictionary
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
+from segplane.gateway.console.forms import read_form
 from segplane.gateway.console.pages.datasets import DatasetPages
 from segplane.gateway.console.pages.logs import LogPages
+from segplane.gateway.console.policy import BrowserPolicy
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import LoginNeeded, Page, Viewer
 from segplane.gateway.http.paths import Paths
@@ -17,6 +19,8 @@ from segplane.gateway.http.refusals import QueryRefusal
 from segplane.gateway.http.responses import Endpoint, answered
 from segplane.gateway.queries.service import QueryService
 
+_SEE_OTHER = 303
+_SAFE_METHODS = ("GET", "HEAD")
 # Pages of a caller that are made at a time, each by at most one query: its other slots are those of
 # its programs.
 PAGES_AT_A_TIME = 2
@@ -36,17 +40,27 @@ class Visitors(Protocol):
 
 
 class Console:
-    """Answers below /ui/, pages and their refusals as HTML."""
+    """Answers below /ui/, pages and their refusals as HTML.
 
-    def __init__(self, queries: QueryService, visitors: Visitors) -> None:
+    A page that takes a form finds its fields in `request.state.form`; its token is checked before.
+    """
+
+    def __init__(
+        self,
+        queries: QueryService,
+        visitors: Visitors,
+        policy: BrowserPolicy,
+        templates: Templates,
+    ) -> None:
         self._visitors = visitors
-        self._templates = Templates()
+        self._policy = policy
+        self._templates = templates
         pages: dict[str, Page] = {
-            **DatasetPages(queries, self._templates).pages(),
-            **LogPages(queries, self._templates).pages(),
+            **DatasetPages(queries, templates).pages(),
+            **LogPages(queries, templates).pages(),
         }
         own_endpoints = {
-            route: partial(answered, _name(route), partial(self._respond, page), self._refuse)
+            route: partial(answered, _name(route), partial(self._respond, page), templates.refusal)
             for route, page in pages.items()
         }
         # Of callers with a page under way; the others' are forgotten.
@@ -55,20 +69,35 @@ class Console:
 
     async def respond(self, request: Request) -> tuple[str, Response]:
         """Answer a request; the name of its route comes with the answer."""
-        return await self._paths.respond(request)
+        try:
+            self._policy.check(request)
+            name, response = await self._paths.respond(request)
+        except QueryRefusal as refusal:
+            name, response = "ui-refused", self._templates.refusal(refusal)
+        self._policy.protect(response)
+        return name, response
+
+    async def welcome(self, request: Request) -> tuple[str, Response]:
+        """Lead from / to the console."""
+        try:
+            self._policy.check(request)
+            response: Response = RedirectResponse(f"{self._policy.root}/ui/", _SEE_OTHER)
+        except QueryRefusal as refusal:
+            response = self._templates.refusal(refusal)
+        self._policy.protect(response)
+        return "ui-welcome", response
 
     async def _respond(self, page: Page, request: Request) -> Response:
         try:
             viewer = await self._visitors.find(request)
         except LoginNeeded:
             return self._visitors.login(request)
+        if request.method not in _SAFE_METHODS:
+            request.state.form = await read_form(request, viewer.form_token)
         name = viewer.caller.name
         slots = self._slots.setdefault(name, asyncio.Semaphore(PAGES_AT_A_TIME))
         async with slots:
             return await page(request, viewer)
-
-    def _refuse(self, refusal: QueryRefusal) -> Response:
-        return self._templates.page("refused.html", refusal.status, message=str(refusal))
 
 
 def _name(route: str) -> str:

@@ -20,7 +20,7 @@ class Viewer:
     name: str
     uses_gateway_rights: bool = False
     may_change: bool = False
-    # Bound to the session; forms send it back. "" = the session changes nothing.
+    # Bound to the session; every form sends it back. "" = the session sends no forms.
     form_token: str = ""
 
 

@@ -55,6 +55,8 @@ class CatalogReader:
     role: str = "gateway"
     # None = calls are made in the gateway's own name.
     metadata: Metadata | None = field(default=None, repr=False)
+    # Name by which meta knows the caller; "" = the gateway itself.
+    subject: str = ""
 
 
 _OWN = CatalogReader()
@@ -174,7 +176,7 @@ class CatalogReaders:
             raise NotKnown(message) from None
         # A caller that may read all gets the gateway's own answers, from the same caches.
         is_limited = scope.dataset_ids is not None
-        reader = CatalogReader(scope, caller.role, metadata if is_limited else None)
+        reader = CatalogReader(scope, caller.role, metadata if is_limited else None, caller.subject)
         self._known.keep(name, (asked_at, reader))
         return reader
 

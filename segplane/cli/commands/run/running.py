@@ -59,6 +59,10 @@ SelfTelemetry = Annotated[
     bool,
     Option(help="Send the telemetry of all these processes to the dataset segplane."),
 ]
+ConsoleChanges = Annotated[
+    bool,
+    Option(help="Let the console change things, with the gateway's rights."),
+]
 DEV_BANNER = """
 Send OTLP to    {http}  (HTTP)
                 {grpc}  (gRPC)
@@ -69,13 +73,16 @@ Ingest token    {token}
   export OTEL_EXPORTER_OTLP_ENDPOINT={http}
   export OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer {token}"
 
-Iceberg         http://{gateway}/iceberg
+{console}Iceberg         http://{gateway}/iceberg
                 try: segplane iceberg info{folder_hint}{hint}
 meta            {meta}
                 try: segplane status{hint}
                      segplane segments find{hint}
 {telemetry}logs            {logs}
 Ctrl-C stops everything; the data stays in {data_dir}.
+"""
+CONSOLE_LINES = """Console         {address}
+                opens once, within ten minutes; another: segplane console{folder_hint}
 """
 _NO_COLLECTOR = "--self-telemetry needs a collector, which --meta-only does not start"
 TELEMETRY_LINES = """own telemetry   dataset segplane, {kept}
@@ -102,6 +109,7 @@ def dev(
     object_store_url: StoreUrl = "",
     unsafe_short_grace: UnsafeGrace = False,
     self_telemetry: SelfTelemetry = False,
+    console_changes: ConsoleChanges = False,
     meta_only: bool = False,
 ) -> None:
     """Run Postgres, meta, a collector, a gateway and the workers on this machine until Ctrl-C.
@@ -132,6 +140,7 @@ def dev(
         object_store_url=object_store_url,
         is_unsafe_grace=unsafe_short_grace,
         has_self_telemetry=self_telemetry,
+        has_console_changes=console_changes,
         inherited=inherited,
     )
     parts = () if meta_only else PARTS
@@ -176,12 +185,23 @@ def _dev_banner(stack: "Stack") -> str:
         token=stack.token,
         token_path=settings.token_path,
         gateway=settings.gateway_bind,
+        console=_console_lines(stack) if settings.takes_codes else "",
         meta=settings.meta_address,
         hint=_address_hint(stack),
         folder_hint=_folder_hint(stack),
         telemetry=_telemetry_lines(stack) if settings.has_self_telemetry else "",
         logs=stack.log_dir,
         data_dir=settings.data_dir,
+    )
+
+
+def _console_lines(stack: "Stack") -> str:
+    from segplane.stack.console import address_of
+
+    settings = stack.settings
+    return CONSOLE_LINES.format(
+        address=address_of(settings.gateway_bind, settings.console_key_path),
+        folder_hint=_folder_hint(stack),
     )
 
 

@@ -1,1 +1,4 @@
-"""Sessions of the console: login, the encrypted cookie, renewal, logout."""
+"""Sessions of the console without state in the gateway: login, encrypted cookies, logout.
+
+one-time code or access token -> login -> session cookie -> viewer of each request
+"""

@@ -1,0 +1,54 @@
+"""URL under which people reach the gateway, usually through a proxy with TLS."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from meta.process.host_names import HostNames, host_names
+
+_HTTPS_PORT = 443
+_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
+# A path that begins with a route would be ambiguous.
+_ROUTES = ("ui", "v1", "v2", "iceberg", "healthz")
+
+
+@dataclass(frozen=True, slots=True)
+class PublicUrl:
+    """An https URL; `path` is "" or begins with a slash and ends without one."""
+
+    origin: str
+    path: str
+    hosts: HostNames
+
+
+def parse_public_url(text: str) -> PublicUrl:
+    """Return the parts of a URL such as https://example.com/segplane. Raises ValueError."""
+    parts = urlsplit(text)
+    if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc:
+        raise ValueError(f"{text[:200]!r} is not an https URL such as https://example.com")
+    path = parts.path.rstrip("/")
+    if parts.query or parts.fragment or not _PATH.fullmatch(path):
+        raise ValueError(f"{text[:200]!r} has more than a host, a port and a plain path")
+    if path.split("/")[1:2] and path.split("/")[1] in _ROUTES:
+        raise ValueError(f"the path {path} begins with the name of a route: choose another")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    netloc = host if parts.port in (None, _HTTPS_PORT) else f"{host}:{parts.port}"
+    return PublicUrl(f"https://{netloc}", path, host_names((netloc,)))
+
+
+@dataclass(frozen=True, slots=True)
+class PathStripper:
+    """ASGI middleware that removes the public URL's path, which some proxies keep."""
+
+    application: ASGIApp
+    path: str
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request by the path behind the prefix."""
+        if scope["type"] == "http" and f"{scope['path']}/".startswith(f"{self.path}/"):
+            raw_path = scope["raw_path"].removeprefix(self.path.encode())
+            path = scope["path"].removeprefix(self.path)
+            scope = {**scope, "path": path or "/", "raw_path": raw_path or b"/"}
+        await self.application(scope, receive, send)

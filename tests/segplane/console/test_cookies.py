@@ -21,7 +21,7 @@ from segplane.gateway.console.sessions.session import largest_claim
 from tests.support.gateway.web_client import WebClient
 
 NEW, OLD = "n" * 32, "o" * 32
-FIELDS = {"id": "1", "ends_at": 2.5}
+FIELDS: Mapping[str, str | float | None] = {"id": "1", "ends_at": 2.5}
 
 
 def cookie(*keys: str, is_public: bool = True, suffix: str = "") -> Cookie:

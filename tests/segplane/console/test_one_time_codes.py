@@ -1,9 +1,12 @@
 """One-time codes, which open the console for a person on the gateway's machine."""
 
+import asyncio
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
+from starlette.requests import Request
 
 from meta.secrets import keyed_digest
 from segplane.gateway.console.sessions.codes import (
@@ -12,8 +15,12 @@ from segplane.gateway.console.sessions.codes import (
     OneTimeCodes,
     make_code,
 )
+from segplane.gateway.console.sessions.visitors import SessionVisitors
 from segplane.gateway.console.settings import ConsoleSettings
+from segplane.gateway.console.templating import Templates
+from segplane.gateway.http.callers import OwnTokens
 from segplane.gateway.http.public_url import parse_public_url
+from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.http.refusals import NotNow
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.segments import SegmentWriter
@@ -45,8 +52,6 @@ def server(meta_server: MetaServer, query_pool: SharedPool) -> Iterator[GatewayS
 
 
 def address(port: int, key: str = KEY, now: float | None = None) -> str:
-    import time
-
     return f"/ui/login?code={make_code(key, port, time.time() if now is None else now)}"
 
 
@@ -63,6 +68,27 @@ def test_a_code_opens_the_console_with_the_gateways_rights(
     assert b"code" not in opened.body
     page = browser.get("/ui/")
     assert (page.status, "web" in page.text) == (200, True)
+
+
+@pytest.mark.parametrize("has_changes", [False, True])
+def test_pages_know_whose_rights_they_use_and_whether_they_may_change(
+    server: GatewayServer, meta_server: MetaServer, has_changes: bool
+) -> None:
+    browser = WebClient(server.port)
+    browser.get(address(server.port))
+    cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    scope = {
+        "type": "http",
+        "headers": [(b"cookie", cookies.encode())],
+        "server": ("127.0.0.1", server.port),
+    }
+    readers = CatalogReaders(meta_server.client, OwnTokens(""))
+    settings = ConsoleSettings(True, (KEY,), has_changes)
+
+    viewer = asyncio.run(SessionVisitors(settings, readers, Templates()).find(Request(scope)))
+
+    assert (viewer.uses_gateway_rights, viewer.may_change) == (True, has_changes)
+    assert (viewer.caller.token, len(viewer.form_token)) == ("", 64)
 
 
 def test_a_code_is_good_for_one_use(server: GatewayServer) -> None:

@@ -114,7 +114,7 @@ def dev(
 ) -> None:
     """Run Postgres, meta, a collector, a gateway and the workers on this machine until Ctrl-C.
 
-    Prints the OTLP endpoints and an ingest token once everything is ready (about 20 s).
+    Prints OTLP endpoints, an ingest token and the console's address once all is ready (20 s).
 
     Options:
         meta_only: Run meta alone, on the embedded Postgres or META_DATABASE_URL.
@@ -145,10 +145,8 @@ def dev(
     )
     parts = () if meta_only else PARTS
     require_valid(settings, parts)
-    run_until_signal(
-        lambda report, stop: Stack(settings, report, stop, parts),
-        _serve_banner if meta_only else _dev_banner,
-    )
+    banner = _serve_banner if meta_only else _dev_banner
+    run_until_signal(lambda report, stop: Stack(settings, report, stop, parts), banner)
 
 
 @command(app, "migrate --database-url postgresql://segplane@db/segplane")

@@ -1,6 +1,6 @@
 """An OpenID Connect issuer as its clients see it: device authorization (RFC 8628), renewal.
 
-The client is a public one: it has an id and no secret.
+The command line is a public client: it has an id and no secret. The console may have one.
 """
 
 import base64
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote_plus, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from meta.client.addresses import is_loopback_host
@@ -46,6 +46,9 @@ class Endpoints:
     token: str
     device: str
     revocation: str
+    authorization: str = ""
+    end_session: str = ""
+    keys: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +75,13 @@ _opener = build_opener(_NoRedirects)
 def discover(issuer: str) -> Endpoints:
     """Read the discovery document. Raises IssuerAway, LoginError for an issuer not to be used."""
     _check(issuer)
-    document = _answer(Request(issuer.rstrip("/") + _DISCOVERY))
+    document = get(issuer.rstrip("/") + _DISCOVERY)
     if document.get("issuer") != issuer:
         raise LoginError(f"the discovery document is of issuer {document.get('issuer')!r}")
-    names = ("token_endpoint", "device_authorization_endpoint", "revocation_endpoint")
+    names = (
+        *("token_endpoint", "device_authorization_endpoint", "revocation_endpoint"),
+        *("authorization_endpoint", "end_session_endpoint", "jwks_uri"),
+    )
     urls = [_text(document, name) for name in names]
     for url in filter(None, urls):
         _check(url)
@@ -84,7 +90,7 @@ def discover(issuer: str) -> Endpoints:
 
 def begin(endpoints: Endpoints, form: Mapping[str, str]) -> DeviceCode:
     """Ask for a code (RFC 8628, 3.1). Raises IssuerAway, IssuerRefused."""
-    document = _post(endpoints.device, form)
+    document = post(endpoints.device, form)
     url = _text(document, "verification_uri_complete") or _text(document, "verification_uri")
     code = DeviceCode(
         _text(document, "device_code"),
@@ -107,7 +113,7 @@ def wait(
     while time.monotonic() < until:
         pause(interval_secs)
         try:
-            return _post(endpoints.token, form)
+            return post(endpoints.token, form)
         except IssuerAway:
             interval_secs = min(2 * interval_secs, INTERVAL_SECS_MAX)
         except IssuerRefused as refused:
@@ -121,13 +127,13 @@ def wait(
 def renew(endpoints: Endpoints, login: SavedLogin) -> Mapping[str, Any]:
     """Exchange the refresh token (RFC 6749, 6). Raises IssuerAway, IssuerRefused."""
     form = {"grant_type": "refresh_token", "refresh_token": login.refresh_token}
-    return _post(endpoints.token, form | {"client_id": login.client_id})
+    return post(endpoints.token, form | {"client_id": login.client_id})
 
 
 def revoke(endpoints: Endpoints, login: SavedLogin) -> None:
     """End the refresh token (RFC 7009). Raises IssuerAway, IssuerRefused."""
     form = {"token": login.refresh_token, "token_type_hint": "refresh_token"}
-    _post(endpoints.revocation, form | {"client_id": login.client_id})
+    post(endpoints.revocation, form | {"client_id": login.client_id})
 
 
 def login_of(
@@ -163,8 +169,21 @@ def _check(url: str) -> None:
         raise LoginError(f"{url!r} is not an https URL")
 
 
-def _post(url: str, form: Mapping[str, str]) -> dict[str, Any]:
-    return _answer(Request(url, urlencode(form).encode()))
+def get(url: str) -> dict[str, Any]:
+    """Read a document. Raises IssuerAway, IssuerRefused."""
+    return _answer(Request(url))
+
+
+def post(url: str, form: Mapping[str, str], client_secret: str = "") -> dict[str, Any]:
+    """Send a form of a client, which may have a secret (RFC 6749, 2.3.1).
+
+    Raises IssuerAway, IssuerRefused.
+    """
+    request = Request(url, urlencode(form).encode())
+    if client_secret:
+        pair = f"{quote_plus(form['client_id'])}:{quote_plus(client_secret)}"
+        request.add_header("Authorization", f"Basic {base64.b64encode(pair.encode()).decode()}")
+    return _answer(request)
 
 
 def _answer(request: Request) -> dict[str, Any]:

@@ -25,6 +25,26 @@ def _public_url(env: Environment) -> PublicUrl | None:
 
 
 @dataclass(frozen=True, slots=True)
+class OidcSettings:
+    """The OpenID Connect issuer at which people log in; "" = they paste access tokens."""
+
+    issuer: str = setting("", name="OIDC_ISSUER")
+    client_id: str = setting("segplane", name="OIDC_CLIENT_ID")
+    # "" = a public client.
+    client_secret: str = setting_read(
+        "", lambda env: env.secret("OIDC_CLIENT_SECRET"), is_shown=False
+    )
+    scope: str = setting("openid", name="OIDC_SCOPE")
+    audience: str = setting("", name="OIDC_AUDIENCE")
+    # Meta is shown the ID token in place of the access token.
+    shows_id_token: bool = setting(False, name="OIDC_ID_TOKEN")
+
+
+def _oidc(env: Environment) -> OidcSettings:
+    return read_declared(env, OidcSettings)
+
+
+@dataclass(frozen=True, slots=True)
 class ConsoleSettings:
     """Whether the console is served, where people reach it, and the keys of its cookies."""
 
@@ -35,6 +55,7 @@ class ConsoleSettings:
     has_changes: bool = setting(False, name="CONSOLE_CHANGES")
     # None = the console is for people on this machine.
     public_url: PublicUrl | None = setting_read(None, _public_url)
+    oidc: OidcSettings = setting_read(OidcSettings(), _oidc)
 
 
 def load(env: Environment) -> ConsoleSettings:
@@ -56,6 +77,10 @@ def check(settings: ConsoleSettings, host: str) -> None:
         raise ConfigError(
             f"GATEWAY_CONSOLE on {host}, which other machines reach, needs GATEWAY_PUBLIC_URL, the"
             " https URL of a proxy or of this gateway"
+        )
+    if settings.public_url is None and settings.oidc.issuer:
+        raise ConfigError(
+            "GATEWAY_OIDC_ISSUER needs GATEWAY_PUBLIC_URL, to which the issuer sends people back"
         )
     if settings.public_url is not None and settings.has_changes:
         raise ConfigError(

@@ -22,6 +22,11 @@ class PublicUrl:
     path: str
     hosts: HostNames
 
+    @property
+    def address(self) -> str:
+        """The URL, without a slash at its end."""
+        return f"{self.origin}{self.path}"
+
 
 def parse_public_url(text: str) -> PublicUrl:
     """Return the parts of a URL such as https://example.com/segplane. Raises ValueError."""

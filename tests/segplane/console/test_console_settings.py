@@ -155,3 +155,14 @@ def test_a_stack_leaves_the_console_out_where_it_is_turned_off(tmp_path: Path) -
     assert environment_of(public, GATEWAY)["GATEWAY_CONSOLE"] == "true"
     taking = [each.takes_codes for each in (settings, production, public, StackSettings(tmp_path))]
     assert taking == [False, False, False, True]
+
+
+def test_an_issuer_needs_the_address_to_which_it_sends_people_back() -> None:
+    issuer = {"GATEWAY_OIDC_ISSUER": "https://login.example.com"}
+    with pytest.raises(ConfigError, match="GATEWAY_OIDC_ISSUER needs GATEWAY_PUBLIC_URL"):
+        load({**ON, **issuer})
+
+    secret = {"GATEWAY_OIDC_CLIENT_SECRET": "hush"}
+    loaded = load({**ON, **PUBLIC, **issuer, **secret}).console
+    assert loaded.oidc.client_id == "segplane"
+    assert "hush" not in repr(loaded)

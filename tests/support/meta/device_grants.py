@@ -88,15 +88,16 @@ class DeviceGrants:
             if form["refresh_token"] not in self.refresh_tokens:
                 return _refusal("invalid_grant")
             self.refresh_tokens.remove(form["refresh_token"])
-            return self._tokens()
+            return self.tokens()
         assert form["grant_type"] == _DEVICE_GRANT
         decision = self._decisions.get(form["device_code"], "expired_token")
         if decision != "approved":
             return _refusal(decision)
         del self._decisions[form["device_code"]]
-        return self._tokens()
+        return self.tokens()
 
-    def _tokens(self) -> Answer:
+    def tokens(self) -> Answer:
+        """Issue tokens."""
         refresh_token = f"refresh-{next(self._serial)}"
         self.refresh_tokens.add(refresh_token)
         signed = self.issuer.token(exp_secs=self.token_secs)

@@ -12,6 +12,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
+from tests.support.meta.code_grants import CODE_GRANT, CodeGrants
 from tests.support.meta.device_grants import DeviceGrants
 
 AUDIENCE = "segplane"
@@ -22,10 +23,13 @@ class Issuer:
 
     def __init__(self) -> None:
         self.requests = 0
+        # The credentials that clients showed.
+        self.secrets: set[str] = set()
         self.keys: dict[str, ec.EllipticCurvePrivateKey] = {}
         self._port = 0
         self.lock = threading.Lock()
         self.devices = DeviceGrants(self)
+        self.codes = CodeGrants(self.devices)
         self.rotate("first")
         self.start()
 
@@ -43,12 +47,27 @@ class Issuer:
 
         class _Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                self._answer(HTTPStatus.OK, issuer.documents()[self.path])
+                path, _, query = self.path.partition("?")
+                if path == "/authorize":
+                    self.send_response(HTTPStatus.SEE_OTHER)
+                    self.send_header("Location", issuer.codes.authorize(dict(parse_qsl(query))))
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                else:
+                    self._answer(HTTPStatus.OK, issuer.documents()[path])
 
             def do_POST(self) -> None:
                 text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                form = dict(parse_qsl(text))
+                issuer.secrets.add(self.headers.get("Authorization", ""))
                 with issuer.lock:
-                    answer = issuer.devices.answer(self.path, dict(parse_qsl(text)))
+                    if form.get("grant_type") == CODE_GRANT:
+                        answer = issuer.codes.token(form)
+                    elif "/token" in self.path and form.get("grant_type") == "refresh_token":
+                        refusal = issuer.codes.renew(form)
+                        answer = refusal or issuer.devices.answer(self.path, form)
+                    else:
+                        answer = issuer.devices.answer(self.path, form)
                 self._answer(*answer)
 
             def _answer(self, status: HTTPStatus, document: dict[str, Any]) -> None:
@@ -86,6 +105,7 @@ class Issuer:
                 "issuer": self.url,
                 "jwks_uri": f"{self.url}/keys",
                 **self.devices.endpoints(),
+                **self.codes.endpoints(),
             },
             "/keys": {"keys": keys},
         }

@@ -28,6 +28,24 @@ class Session:
     name: str
     ends_at: float
     token: str = field(default="", repr=False)
+    token_ends_at: float = float("inf")
+    # "" = the token is not renewed.
+    refresh_token: str = field(default="", repr=False)
+
+    def fields(self) -> Fields:
+        """Return what its cookie holds."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class LoginAttempt:
+    """A person's way to the issuer and back."""
+
+    state: str
+    nonce: str
+    verifier: str = field(repr=False)
+    way_back: str
+    ends_at: float
 
     def fields(self) -> Fields:
         """Return what its cookie holds."""
@@ -49,16 +67,24 @@ class LoginVisit:
 
 def session_of(fields: Fields, now: float) -> Session | None:
     """Return the session that a cookie holds, None if it has ended."""
-    session = Session(
-        str(fields["id"]), str(fields["name"]), float(fields["ends_at"] or 0), str(fields["token"])
-    )
+    try:
+        session = Session(**fields)  # type: ignore[arg-type]
+    except TypeError:
+        # Of a release whose sessions have other fields.
+        return None
     return session if now < session.ends_at else None
 
 
 def visit_of(fields: Fields, now: float) -> LoginVisit | None:
     """Return the visit that a cookie holds, None if it has ended."""
-    visit = LoginVisit(str(fields["id"]), float(fields["ends_at"] or 0), str(fields["way_back"]))
+    visit = LoginVisit(**fields)  # type: ignore[arg-type]
     return visit if now < visit.ends_at else None
+
+
+def attempt_of(fields: Fields, now: float) -> LoginAttempt | None:
+    """Return the attempt that a cookie holds, None if it has ended."""
+    attempt = LoginAttempt(**fields)  # type: ignore[arg-type]
+    return attempt if now < attempt.ends_at else None
 
 
 def largest_claim(token: str) -> str:

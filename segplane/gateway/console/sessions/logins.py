@@ -1,0 +1,138 @@
+"""Cookies and pages that all kinds of login share."""
+
+from collections.abc import Callable
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from meta.client.addresses import network_of
+from meta.errors import MetaError
+from segplane.gateway.console.policy import BrowserPolicy
+from segplane.gateway.console.sessions.cookies import (
+    PART_BYTES_MAX,
+    PARTS_MAX,
+    Cookie,
+    CookieTooLarge,
+)
+from segplane.gateway.console.sessions.sealing import Sealer
+from segplane.gateway.console.sessions.session import (
+    LOGIN_SECS,
+    SESSION_SECS,
+    LoginVisit,
+    Session,
+    largest_claim,
+    new_id,
+    session_of,
+    visit_of,
+)
+from segplane.gateway.console.settings import ConsoleSettings
+from segplane.gateway.console.templating import Templates
+from segplane.gateway.http.callers import Caller
+from segplane.gateway.http.failures import failure_of
+from segplane.gateway.http.readers import CatalogReader, CatalogReaders
+from segplane.gateway.http.refusals import QueryRefusal
+
+_SEE_OTHER = 303
+LOGIN_PATH = "/ui/login"
+
+
+class Logins:
+    """Reads and writes sessions, and visits of the login page; used on the event loop."""
+
+    def __init__(
+        self,
+        settings: ConsoleSettings,
+        readers: CatalogReaders,
+        templates: Templates,
+        clock: Callable[[], float],
+    ) -> None:
+        self.sealer = Sealer(settings.keys)
+        self.is_public = settings.public_url is not None
+        self.templates = templates
+        self.clock = clock
+        self.root = BrowserPolicy(settings.public_url).root
+        self._has_issuer = bool(settings.oidc.issuer)
+        self._readers = readers
+        self._sessions = Cookie(self.sealer, self.is_public, "", round(SESSION_SECS), False)
+        self._visits = Cookie(self.sealer, self.is_public, "-login", round(LOGIN_SECS), True)
+
+    def session(self, request: Request) -> Session | None:
+        """Return the session of a request, None without one."""
+        fields = self._sessions.read(request)
+        return None if fields is None else session_of(fields, self.clock())
+
+    def visit(self, request: Request) -> LoginVisit | None:
+        """Return the visit of the login page that a request belongs to, None without one."""
+        fields = self._visits.read(request)
+        return None if fields is None else visit_of(fields, self.clock())
+
+    def begin_visit(self, request: Request, response: Response, way_back: str) -> None:
+        """Keep the way back in the browser. It fits, since an address has at most 4 KiB."""
+        visit = LoginVisit(new_id(), self.clock() + LOGIN_SECS, way_back)
+        self._visits.write(request, response, visit.fields())
+
+    async def check(self, request: Request, token: str) -> tuple[Caller, CatalogReader]:
+        """Have meta check a person's token. Raises QueryRefusal."""
+        header = f"Bearer {token}"
+        # Guesses are throttled by it.
+        network = network_of(request.client.host) if request.client else ""
+        try:
+            # Refuses the gateway's own token, and any of a meta that asks for none.
+            caller = await self._readers.find_author(header, network)
+            return caller, await self._readers.find(header, network)
+        except MetaError as error:
+            raise failure_of(error) or QueryRefusal(str(error)) from error
+
+    def redirect(self, path: str) -> Response:
+        """Lead the browser to a path below /ui/."""
+        return RedirectResponse(f"{self.root}{path}", _SEE_OTHER)
+
+    def enter(self, request: Request, session: Session, way_back: str = "") -> Response:
+        """Give the browser a session, and lead it back to where the person came from."""
+        visit = self.visit(request)
+        response = self.redirect(way_back or (visit.way_back if visit else "/ui/"))
+        try:
+            self.write(request, response, session)
+        except CookieTooLarge:
+            return self.page(request, _too_large(session.token), 400)
+        self._visits.delete(request, response)
+        return response
+
+    def write(self, request: Request, response: Response, session: Session) -> None:
+        """Keep a session in the browser. Raises CookieTooLarge."""
+        self._sessions.write(request, response, session.fields())
+
+    def drop(self, request: Request, response: Response) -> None:
+        """Delete the session in the browser."""
+        self._sessions.delete(request, response)
+
+    def leave(self, request: Request, response: Response) -> None:
+        """Delete the session in the browser, and what the console keeps there."""
+        self.drop(request, response)
+        self._visits.delete(request, response)
+        # Cookies would be those of the whole domain, of every port of this machine too.
+        response.headers["Clear-Site-Data"] = '"cache", "storage"'
+
+    def page(self, request: Request, message: str = "", status: int = 0) -> Response:
+        """Return the login page."""
+        visit = self.visit(request) or LoginVisit(new_id(), self.clock() + LOGIN_SECS)
+        response = self.templates.page(
+            "login.html",
+            status or (403 if message else 200),
+            message=message,
+            form_token=self.sealer.form_tokens(visit.id)[0],
+            takes_codes=not self.is_public,
+            has_issuer=self._has_issuer,
+            way_back=visit.way_back,
+        )
+        self._visits.write(request, response, visit.fields())
+        return response
+
+
+def _too_large(token: str) -> str:
+    claim = largest_claim(token)
+    cause = f"shorten its claim {claim[:80]!r} at the issuer" if claim else "use a shorter one"
+    return (
+        f"the token is too large for a session of {PARTS_MAX} cookies of {PART_BYTES_MAX:,} bytes:"
+        f" {cause}"
+    )

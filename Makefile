@@ -242,6 +242,13 @@ $(ANALYSER)/.ready: $(wildcard tests/support/kql/analyser/*)
 	@if command -v npm >/dev/null; then mkdir -p $(@D) && cp $^ $(@D) && (cd $(@D) && npm ci --silent --no-audit --no-fund --ignore-scripts) && touch $@; \
 	else echo "make analyser: no npm found, so tests with Kusto's analyser are skipped" >&2; fi
 
+.PHONY: issuer
+issuer: build/issuer/.ready ## Install the OpenID Connect issuer of the console's tests below build/issuer (needs npm)
+
+build/issuer/.ready: tests/support/issuer/package.json tests/support/issuer/package-lock.json
+	@if command -v npm >/dev/null; then mkdir -p $(@D) && cp $^ $(@D) && npm ci --prefix $(@D) --silent --no-audit --no-fund --ignore-scripts && touch $@; \
+	else echo "make issuer: no npm found, so tests with a real issuer are skipped" >&2; fi
+
 # Query engines of other releases than ours, for tests that are skipped without them.
 ENGINES := build/engines
 

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPMessage
+from http.client import HTTPConnection, HTTPMessage, HTTPSConnection
 from http.cookies import SimpleCookie
+from ssl import SSLContext
 from urllib.parse import urlencode
 
 _FORM_TOKEN = re.compile(rb'name="form_token" value="([0-9a-f]+)"')
@@ -45,6 +46,7 @@ class WebClient:
     host: str = ""
     origin: str = ""
     cookies: dict[str, str] = field(default_factory=dict)
+    tls: SSLContext | None = None
 
     def __post_init__(self) -> None:
         self.host = self.host or f"127.0.0.1:{self.port}"
@@ -62,6 +64,8 @@ class WebClient:
     def send(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> WebAnswer:
         """Send exactly these headers, the host, the cookies and the length; "" = not this one."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        if self.tls is not None:
+            connection = HTTPSConnection("127.0.0.1", self.port, timeout=60, context=self.tls)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for name, value in ({"Host": self.host} | dict(headers)).items():

@@ -33,13 +33,20 @@ def running_haproxy(
     for before, after in (documented | dict(changes or {})).items():
         assert text.count(before) == 1, before
         text = text.replace(before, after)
+    with serving(folder, text, port):
+        yield f"127.0.0.1:{port}"
+
+
+@contextmanager
+def serving(folder: Path, text: str, port: int) -> Iterator[None]:
+    """Run HAProxy with a configuration, until it listens at a port."""
     file = folder / "haproxy.cfg"
     file.write_text(text)
     assert HAPROXY is not None
     with subprocess.Popen([HAPROXY, "-db", "-f", str(file)]) as process:
         try:
             wait_until(lambda: _listens(port), "haproxy listens", seconds=10)
-            yield f"127.0.0.1:{port}"
+            yield
         finally:
             process.send_signal(signal.SIGTERM)
 

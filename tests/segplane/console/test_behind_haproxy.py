@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
+from meta.roles import Role
 from segplane.gateway.console.settings import ConsoleSettings
 from segplane.gateway.http.public_url import parse_public_url
 from segplane.stack.preflight import claim_ports

@@ -10,9 +10,9 @@ from urllib.request import HTTPRedirectHandler, build_opener
 
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
 from meta.identities import Oidc
+from meta.roles import Role
 from segplane.gateway.console.sessions.sealing import Sealer
 from segplane.gateway.console.sessions.session import LOGIN_SECS, SESSION_SECS, LoginAttempt
 from segplane.gateway.console.settings import ConsoleSettings, OidcSettings

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
 from meta.identities import Oidc
 from meta.process.failed_attempts import HOST_BURST
+from meta.roles import Role
 from meta.secrets import random_bytes
 from meta.v1 import operations_pb2 as pb
 from segplane.gateway.console.policy import ADDRESS_BYTES_MAX

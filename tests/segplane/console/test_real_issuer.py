@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from meta.access import Role
 from meta.config import Settings
 from meta.identities import Oidc
+from meta.roles import Role
 from segplane.gateway.console.sessions.sealing import Sealer
 from segplane.gateway.console.settings import ConsoleSettings, OidcSettings
 from segplane.gateway.http.public_url import parse_public_url

@@ -34,7 +34,7 @@ from segplane.gateway.http.connection import (
     ConnectionLimits,
     UnfinishedRequests,
 )
-from segplane.gateway.http.public_url import PathStripper
+from segplane.gateway.http.path_stripper import PathStripper
 from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.iceberg.access.access import StoreAccess
 from segplane.gateway.iceberg.catalog import IcebergCatalog

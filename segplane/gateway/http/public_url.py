@@ -4,8 +4,6 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-
 from meta.process.host_names import HostNames, host_names
 
 _HTTPS_PORT = 443
@@ -41,19 +39,3 @@ def parse_public_url(text: str) -> PublicUrl:
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     netloc = host if parts.port in (None, _HTTPS_PORT) else f"{host}:{parts.port}"
     return PublicUrl(f"https://{netloc}", path, host_names((netloc,)))
-
-
-@dataclass(frozen=True, slots=True)
-class PathStripper:
-    """ASGI middleware that removes the public URL's path, which some proxies keep."""
-
-    application: ASGIApp
-    path: str
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request by the path behind the prefix."""
-        if scope["type"] == "http" and f"{scope['path']}/".startswith(f"{self.path}/"):
-            raw_path = scope["raw_path"].removeprefix(self.path.encode())
-            path = scope["path"].removeprefix(self.path)
-            scope = {**scope, "path": path or "/", "raw_path": raw_path or b"/"}
-        await self.application(scope, receive, send)

@@ -189,6 +189,7 @@ def test_a_session_ends_twelve_hours_after_the_login(
     browser.cookies = {SESSION: Sealer([KEY]).seal(SESSION, ended.fields())}
 
     assert browser.get("/ui/?q=x").location == "/ui/login"
+    assert list(browser.cookies) == [VISIT]
     part = browser.get("/ui/", Sec_Fetch_Mode="cors", Sec_Fetch_Site="same-origin")
     assert (part.status, "load the page again" in part.text) == (401, True)
 

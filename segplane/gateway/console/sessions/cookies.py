@@ -56,6 +56,10 @@ class Cookie:
         for name in names[len(parts) :]:
             self._set(response, name, "", 0)
 
+    def is_sent(self, request: Request) -> bool:
+        """True if the browser sent a cookie of this kind, valid or not."""
+        return self._names(request)[0] in request.cookies
+
     def delete(self, request: Request, response: Response) -> None:
         """Delete all parts in the browser."""
         for name in self._names(request):

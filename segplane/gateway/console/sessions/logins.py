@@ -103,12 +103,13 @@ class Logins:
         self._sessions.write(request, response, session.fields())
 
     def drop(self, request: Request, response: Response) -> None:
-        """Delete the session in the browser."""
-        self._sessions.delete(request, response)
+        """Delete the session in the browser, if it was sent: a link of another site has none."""
+        if self._sessions.is_sent(request):
+            self._sessions.delete(request, response)
 
     def leave(self, request: Request, response: Response) -> None:
         """Delete the session in the browser, and what the console keeps there."""
-        self.drop(request, response)
+        self._sessions.delete(request, response)
         self._visits.delete(request, response)
         # Cookies would be those of the whole domain, of every port of this machine too.
         response.headers["Clear-Site-Data"] = '"cache", "storage"'

@@ -85,6 +85,8 @@ class SessionVisitors:
             response: Response = self._logins.templates.page("renew.html", form_token=form_token)
         else:
             response = self._logins.redirect(LOGIN_PATH)
+            # Together with the way back it could exceed the headers that proxies take.
+            self._logins.drop(request, response)
         self._logins.begin_visit(request, response, _way_back(request))
         return response
 

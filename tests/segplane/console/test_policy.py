@@ -103,7 +103,7 @@ def test_a_public_console_answers_to_the_host_of_its_url(public: WebClient, pref
     for host in (f"localhost:{public.port}", "127.0.0.1", "example.com", "x.segplane.example.com"):
         assert public.get(f"{prefix}/ui/", Host=host).status == 421, host
     assert public.get(f"{prefix}/healthz", Host="balancer").status == 200
-    # Whoever comes without a credential reaches the interfaces of programs by their names only.
+    # Interfaces of programs that ask for no credential answer to local names only.
     assert public.get(f"{prefix}/v1/datasets").status == 421
 
 

@@ -14,7 +14,7 @@ CODE_GRANT = "authorization_code"
 
 @dataclass
 class CodeGrants:
-    """Consents at once for whoever comes, as a person with a session at the issuer does.
+    """Consents at once, as a person with a session at the issuer does.
 
     `refusal` is an error of RFC 6749 in place of the consent; `answers` change parameters of the
     way back, and `claims` those of the next ID tokens. A refresh token that comes twice ends all.

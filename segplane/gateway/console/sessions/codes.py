@@ -1,7 +1,7 @@
 """One-time codes, by which a person on the gateway's machine opens the console.
 
-A code is a time and random bits, authenticated with a key of the data folder: whoever can read the
-folder makes one, and the gateway remembers those that were used until they end.
+A code is a time and random bits, authenticated with a key of the data folder: a user who can read
+the folder makes one, and the gateway remembers those that were used until they end.
 """
 
 import re

@@ -226,16 +226,24 @@ def test_a_logout_deletes_every_part(guard: GuardedServer, browser: WebClient) -
     assert browser.post("/ui/logout", {}).status == 303, "without a session it is no change"
 
 
+def guess(browser: WebClient, forwarded_for: str) -> list[int]:
+    """Guess until it is throttled, from more addresses than one; return the kinds of answers."""
+    fields, statuses = {"form_token": browser.get("/ui/login").form_token}, []
+    for number in range(10 * int(HOST_BURST)):
+        fields["token"] = f"segp_{number}"
+        address = forwarded_for.format(number)
+        statuses.append(browser.post("/ui/login", fields, X_Forwarded_For=address).status)
+        if statuses[-1] == 503:
+            break
+    return sorted(set(statuses))
+
+
 def test_guesses_are_throttled_by_the_address_of_the_person(
     guard: GuardedServer, browser: WebClient
 ) -> None:
-    statuses = {
-        log_in(browser, f"segp_{number}", X_Forwarded_For=f"192.0.2.{number}, 198.51.100.1").status
-        for number in range(int(HOST_BURST) + 5)
-    }
     token = reader(guard).plaintext_token
 
-    assert statuses == {401, 503}
+    assert guess(browser, "192.0.2.{}, 198.51.100.1") == [401, 503]
     assert log_in(browser, token, X_Forwarded_For="198.51.100.1, 198.51.100.2").status == 303
 
 
@@ -244,11 +252,7 @@ def test_only_a_trusted_proxy_says_where_a_person_is(guard: GuardedServer) -> No
     server = GatewayServer(guard.address, token, console=PUBLIC, trusted_proxies=("192.0.2.0/24",))
     try:
         browser = browser_of(server)
-        statuses = {
-            log_in(browser, f"segp_{number}", X_Forwarded_For=f"192.0.2.{number}").status
-            for number in range(int(HOST_BURST) + 5)
-        }
-        assert statuses == {401, 503}
+        assert guess(browser, "192.0.2.{}") == [401, 503]
     finally:
         server.close()
 

@@ -112,10 +112,10 @@ test-readers: $(READY) ## The half of the tests that is about readers: KQL, quer
 	$(BIN)/python -m pytest -n 3 --dist loadscope $(READERS_TESTS)
 
 test-long: $(READY) ## The tests that need several seconds each, and tables with all their cases
-	ALL_EXAMPLES=1 $(BIN)/python -m pytest -n 3 --dist loadscope -m "long and not slow and not scale and not readers" $(addprefix --ignore=,$(LINTED))
+	ALL_EXAMPLES=1 $(BIN)/python -m pytest -n 3 --dist loadscope -m "long and not slow and not scale and not readers and not browser" $(addprefix --ignore=,$(LINTED))
 
 test-slow: $(READY) ## The tests that need minutes each, and the property tests with all their examples
-	ALL_EXAMPLES=1 $(BIN)/python -m pytest -m "slow or (hypothesis and not scale and not readers)"
+	ALL_EXAMPLES=1 $(BIN)/python -m pytest -m "slow or (hypothesis and not scale and not readers and not browser)"
 
 test-restricted: $(READY) ## The tests of meta and its contract with meta as the Postgres role that may only serve
 	$(BIN)/python -m pytest -n 3 --dist loadscope --restricted-role tests/meta tests/contract tests/property
@@ -140,7 +140,7 @@ test-scale: $(READY) ## Hot calls and jobs over 10 million segments; META_SCALE_
 cluster: $(READY) ## A Spark standalone cluster of two workers on this machine, until Ctrl-C
 	@$(BIN)/python -m tests.support.cluster.standalone
 
-lint: $(READY) gen-check ## ruff, sizes, documentation, mypy --strict, import contracts, buf lint and breaking
+lint: $(READY) gen-check console-check ## ruff, sizes, documentation, mypy --strict, import contracts, buf lint and breaking
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python -m pytest -q --no-header --noconftest -p no:cacheprovider tests/style tests/docs
@@ -172,6 +172,47 @@ gen-check: $(READY) ## Prove that the stubs are what protos/ generates and the b
 	@rm -rf build/gen && mkdir -p build/gen && $(MAKE) --no-print-directory -s gen OUT=build/gen
 	@for d in meta/v1 segments/v1; do diff -rq -x __init__.py -x __pycache__ -x py.typed build/gen/$$d $$d || { echo "stubs in $$d are stale: run make gen" >&2; exit 1; }; done
 	@$(BIN)/python -m pytest -q --no-header --noconftest -p no:cacheprovider tests/contract/test_base_requirements.py
+
+# Scripts of the console: bundled and tested in a copy beside the packages of their lock file.
+CONSOLE := segplane/gateway/console
+BUNDLE := build/console
+VENDORED := $(BUNDLE)/node_modules/htmx.org/dist/htmx.min.js $(addprefix $(BUNDLE)/node_modules/uplot/dist/,uPlot.iife.min.js uPlot.min.css)
+
+.PHONY: console console-check
+console: $(BUNDLE)/.bundled ## Bundle the console's scripts, and copy what it serves of htmx and uPlot (needs npm)
+	cp $(BUNDLE)/out/console.js $(CONSOLE)/static/
+	cp $(VENDORED) $(CONSOLE)/static/vendor/
+
+console-check: ## Prove that the console's bundle is what its sources give, where npm and its registry are
+	@if command -v npm >/dev/null && $(MAKE) --no-print-directory -s $(BUNDLE)/.ready; then \
+		$(MAKE) --no-print-directory -s $(BUNDLE)/.bundled && for file in $(BUNDLE)/out/console.js $(VENDORED); do \
+			diff -q $$file "$$(find $(CONSOLE)/static -name $$(basename $$file))" || { echo "the console's scripts are stale: run make console" >&2; exit 1; }; done; \
+	else echo "make console-check: no packages of npm, so the console's scripts are not compared with their sources" >&2; fi
+
+$(BUNDLE)/.ready: $(CONSOLE)/scripts/package-lock.json
+	@mkdir -p $(@D) && cp $(CONSOLE)/scripts/package*.json $(@D) && timeout 180 npm ci --prefix $(@D) --silent --no-audit --no-fund --ignore-scripts && touch $@
+
+$(BUNDLE)/.bundled: $(BUNDLE)/.ready $(wildcard $(CONSOLE)/scripts/*.json $(CONSOLE)/scripts/*/*.ts)
+	@rm -rf $(addprefix $(BUNDLE)/,src tests out) && cp -r $(CONSOLE)/scripts/. $(BUNDLE) && cd $(BUNDLE) && npm run -s build 2>out.log && npm test -s >>out.log \
+		&& touch .bundled || { cat out.log >&2; exit 1; }
+
+# Debian's Chromium, for the tests of the console; `make console` has the rules that they check pages by.
+BROWSER := build/browser
+
+.PHONY: browser test-browser screenshots
+browser: $(BROWSER)/chromium $(BUNDLE)/.ready ## Unpack Debian's Chromium and fonts below build/browser for the tests (needs apt-get and npm; 420 MB)
+
+$(BROWSER)/chromium: tests/support/browser/install.sh
+	@if command -v apt-get >/dev/null; then $< $(@D) && touch $@; \
+	else echo "make browser: no apt-get found, so tests with a browser are skipped" >&2; fi
+
+BROWSER_TESTS := tests/segplane/console/browser
+
+test-browser: $(READY) ## The tests of the console in a real browser, where `make browser` unpacked it
+	$(BIN)/python -m pytest -m browser $(BROWSER_TESTS)
+
+screenshots: $(READY) browser ## Pictures of the console's pages for docs/console.md, light and dark
+	SCREENSHOTS=docs/images $(BIN)/python -m pytest -q -m browser $(BROWSER_TESTS)/test_pictures.py
 
 # Foreign clients and an S3 server that the tests use where they are present; versions are checked by Go's checksum database.
 TOOLS := build/tools

@@ -42,8 +42,8 @@ READER_ROOTS = (
 READER_PACKAGES = ("meta", "segments", "kql", "dataplane", "segplane", "pyspark_segplane")
 MOVED = ("segments", "kql", "dataplane")
 MOVED_TO = "segplane"
-# Stands in for a moved package in the tree only.
-TREE_ONLY = Path("segplane", "kql")
+# In the tree only: one stands in for a moved package, the other is bundled into a served file.
+TREE_ONLY = (Path("segplane", "kql"), Path("segplane", "gateway", "console", "scripts"))
 # Registers the classes of generated stubs under the name of their module, which pickle uses.
 _STUB_BUILDER = "BuildTopDescriptorsAndMessages"
 
@@ -189,7 +189,7 @@ def _place(relative: Path) -> str:
 
 def _files(root: Path, name: str) -> Iterator[Path]:
     for path in (root / name).rglob("*"):
-        in_tree_only = path.relative_to(root).is_relative_to(TREE_ONLY)
+        in_tree_only = any(path.relative_to(root).is_relative_to(folder) for folder in TREE_ONLY)
         if path.is_file() and "__pycache__" not in path.parts and not in_tree_only:
             yield path
 

@@ -1,4 +1,6 @@
-"""Software bill of materials of `requirements/all.lock`: CycloneDX 1.6, and a list of licences.
+"""Software bill of materials: CycloneDX 1.6, and a list of licences.
+
+It has the packages of `requirements/all.lock`, and those of npm that the console serves.
 
 `make sbom` runs it in .venv, whose packages are those of the lock file. The same lock file gives
 the same bytes: there is no time and no random number in them.
@@ -6,6 +8,7 @@ the same bytes: there is no time and no random number in them.
 
 import json
 import sys
+import tomllib
 from dataclasses import dataclass
 from importlib.metadata import PackageMetadata, PackageNotFoundError, distribution, version
 from pathlib import Path
@@ -14,6 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 LOCK = Path(__file__).with_name("all.lock")
+VENDORED = LOCK.parents[1] / "segplane/gateway/console/static/vendor/vendored.toml"
 LICENCE_CHARACTERS_MAX = 80
 UNKNOWN = "unknown"
 
@@ -26,13 +30,14 @@ class Component:
     version: str
     licence: str
     is_expression: bool
+    registry: str = "pypi"
 
 
 def main() -> int:
     """Write both files into the folder given; exit code 1 if a licence is unknown."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    components = read_components(LOCK)
+    components = read_components(LOCK) + read_vendored(VENDORED)
     (folder / "segplane.cdx.json").write_text(json.dumps(document(components), indent=2) + "\n")
     lines = [
         f"{component.name} {component.version}: {component.licence}" for component in components
@@ -58,6 +63,13 @@ def read_components(lock: Path) -> list[Component]:
         if requirement.marker is not None and not requirement.marker.evaluate():
             continue
         components.append(_component(requirement))
+    return sorted(components, key=lambda component: component.name)
+
+
+def read_vendored(table: Path) -> list[Component]:
+    """Read the packages of npm whose files are in the repository, by name."""
+    rows = tomllib.loads(table.read_text()).values()
+    components = {Component(r["package"], r["version"], r["licence"], True, "npm") for r in rows}
     return sorted(components, key=lambda component: component.name)
 
 
@@ -101,7 +113,7 @@ def _in_words(classifiers: list[str], text: str) -> str:
 
 
 def _as_json(component: Component) -> dict[str, object]:
-    purl = f"pkg:pypi/{component.name}@{component.version}"
+    purl = f"pkg:{component.registry}/{component.name}@{component.version}"
     licence: dict[str, object] = {"license": {"name": component.licence}}
     if component.is_expression:
         licence = {"expression": component.licence}

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.wheels import PACKAGES, ROOT, Wheels, build_wheels, copy_tree, names_in, unpack
 
-TREE_ONLY = ROOT / "segplane" / "kql"
+TREE_ONLY = {ROOT / "segplane/kql", ROOT / "segplane/gateway/console/scripts"}
 PROCESSES = {"collector", "nursery", "merge_worker", "janitor"}
 # Neither the tree nor an editable installation is on the path: -I and -S skip both.
 IMPORT_ALL = """
@@ -77,12 +77,21 @@ def test_each_file_of_the_tree_is_in_one_wheel(wheels: Wheels) -> None:
         re.sub("^(segments|kql|dataplane)/", r"segplane/\1/", str(path.relative_to(ROOT)))
         for name in PACKAGES
         for path in (ROOT / name).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and TREE_ONLY not in path.parents
+        if path.is_file() and "__pycache__" not in path.parts and not TREE_ONLY & {*path.parents}
     }
     readers, server = names_in(wheels.segplane), names_in(wheels.segplane_server)
 
     assert not readers & server
     assert readers | server == in_tree
+
+
+def test_the_console_has_its_templates_and_the_files_that_it_serves(wheels: Wheels) -> None:
+    console = "segplane/gateway/console"
+    served = {"static/console.css", "static/console.js", "static/vendor/htmx.min.js"}
+
+    assert {f"{console}/{name}" for name in (*served, "templates/layout.html")} <= names_in(
+        wheels.segplane_server
+    )
 
 
 def test_readers_get_no_more_of_meta_than_its_client(wheels: Wheels) -> None:

@@ -59,13 +59,15 @@ class Console:
             **DatasetPages(queries, templates).pages(),
             **LogPages(queries, templates).pages(),
         }
+        self._templates.navigate(pages)
         own_endpoints = {
             route: partial(answered, _name(route), partial(self._respond, page), templates.refusal)
             for route, page in pages.items()
         }
         # Of callers with a page under way; the others' are forgotten.
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
-        self._paths = Paths(own_endpoints | visitors.endpoints())
+        endpoints = own_endpoints | self._templates.static_files.endpoints() | visitors.endpoints()
+        self._paths = Paths(endpoints, templates.refusal)
 
     async def respond(self, request: Request) -> tuple[str, Response]:
         """Answer a request; the name of its route comes with the answer."""

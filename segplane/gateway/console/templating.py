@@ -1,7 +1,7 @@
 """Templates of the console: Jinja2 with autoescaping, compiled once."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from segplane.gateway.console.logs.page import severity_class, time_text
+from segplane.gateway.console.static_files import StaticFiles
 from segplane.gateway.console.visible_text import time_element, visible
 from segplane.gateway.http.refusals import QueryRefusal
 
 _FOLDER = Path(__file__).with_name("templates")
+# Pages of the bar at the top, where they are served.
+_NAVIGATION = {"Datasets": "/ui/", "Logs": "/ui/logs", "Traces": "/ui/traces"}
 # Those that return HTML have escaped what they were given.
 FILTERS: dict[str, Callable[..., str]] = {
     "visible": visible,
@@ -24,7 +27,10 @@ FILTERS: dict[str, Callable[..., str]] = {
 
 
 class Templates:
-    """Renders the templates of this package. A name that a template lacks is an error."""
+    """Renders the templates of this package. A name that a template lacks is an error.
+
+    `root` is the path of the public URL: it precedes /ui/ in the addresses of pages.
+    """
 
     def __init__(self, root: str = "") -> None:
         self._environment = Environment(
@@ -35,12 +41,26 @@ class Templates:
             lstrip_blocks=True,
         )
         self._environment.filters |= FILTERS
-        # Precedes /ui/ in every address of a page: the path of the public URL.
-        self._environment.globals["root"] = root
+        self._root = root
+        self.static_files = StaticFiles()
+        self._environment.globals["static"] = self.static_files.address
+        # Pages without a viewer, such as refusals and the login, have a bar without links.
+        frame = {"viewer": None, "active": "", "active_dataset": "", "navigation": ()}
+        self._environment.globals.update(frame)
+
+    def navigate(self, routes: Collection[str]) -> None:
+        """Let the bar at the top have the pages that are among the routes."""
+        self._environment.globals["navigation"] = [
+            {"name": name, "path": path}
+            for name, path in _NAVIGATION.items()
+            if f"GET {path}" in routes
+        ]
 
     def page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Render a template as a response."""
-        return HTMLResponse(self._environment.get_template(name).render(values), status)
+        html = self._environment.get_template(name).render(values)
+        # Quotes in data are escaped, so that this is the beginning of an address of the console.
+        return HTMLResponse(html.replace('="/ui/', f'="{self._root}/ui/'), status)
 
     def refusal(self, refusal: QueryRefusal) -> HTMLResponse:
         """Render the page of a refusal."""

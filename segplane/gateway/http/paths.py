@@ -5,7 +5,7 @@ So a name may hold any character but the slash: a part with an encoded slash is 
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import unquote_to_bytes
 
 from starlette.requests import Request
@@ -35,9 +35,17 @@ def ways_of(path: str) -> Iterator[str]:
 
 
 class Paths:
-    """Endpoints by method and path, such as `GET /v1/views/{name}`."""
+    """Endpoints by method and path, such as `GET /v1/views/{name}`.
 
-    def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
+    `refused` makes the answer to a request of no route.
+    """
+
+    def __init__(
+        self,
+        endpoints: Mapping[str, Endpoint],
+        refused: Callable[[QueryRefusal], Response] = refuse,
+    ) -> None:
+        self._refused = refused
         routes: dict[tuple[str, ...], dict[str, Endpoint]] = defaultdict(dict)
         for route, endpoint in endpoints.items():
             method, _, path = route.partition(" ")
@@ -51,7 +59,7 @@ class Paths:
         try:
             endpoint = self._find(request)
         except QueryRefusal as refusal:
-            return "none", refuse(refusal)
+            return "none", self._refused(refusal)
         return await endpoint(request)
 
     def _find(self, request: Request) -> Endpoint:

@@ -9,9 +9,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from segplane.gateway.console.forms import read_form
+from segplane.gateway.console.pages.around import AroundPages
 from segplane.gateway.console.pages.datasets import DatasetPages
+from segplane.gateway.console.pages.find import FindPages
 from segplane.gateway.console.pages.logs import LogPages
 from segplane.gateway.console.policy import BrowserPolicy
+from segplane.gateway.console.pages.traces import TracePages
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import LoginNeeded, Page, Viewer
 from segplane.gateway.http.paths import Paths
@@ -24,6 +27,7 @@ _SAFE_METHODS = ("GET", "HEAD")
 # Pages of a caller that are made at a time, each by at most one query: its other slots are those of
 # its programs.
 PAGES_AT_A_TIME = 2
+_PAGES = (DatasetPages, LogPages, AroundPages, TracePages, FindPages)
 
 
 class Visitors(Protocol):
@@ -56,8 +60,9 @@ class Console:
         self._policy = policy
         self._templates = templates
         pages: dict[str, Page] = {
-            **DatasetPages(queries, templates).pages(),
-            **LogPages(queries, templates).pages(),
+            route: page
+            for kind in _PAGES
+            for route, page in kind(queries, self._templates).pages().items()
         }
         self._templates.navigate(pages)
         own_endpoints = {

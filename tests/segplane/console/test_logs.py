@@ -114,7 +114,7 @@ def test_a_search_that_is_wrong_is_refused_under_its_words(
         assert message in page.all("div", role="alert")[0].text
         excerpt = "".join(page.all("pre")[0].pieces)
         assert excerpt == f"{search}\n{' ' * place}^"
-        assert page.all("input", name="q")[0].attributes["value"] == search
+        assert page.all("input", name="q")[-1].attributes["value"] == search
     column = opened(console, path(("columns", "nothing")), 400)
     assert "there is no column 'nothing'" in column.all("div", role="alert")[0].text
 

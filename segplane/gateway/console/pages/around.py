@@ -1,0 +1,60 @@
+"""The page of the records around one log record."""
+
+import time
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from segplane.gateway.console.logs import around
+from segplane.gateway.console.logs.asked import PART_BYTES_MAX, check_length, parse_ask, parse_key
+from segplane.gateway.console.logs.page import LogsPage
+from segplane.gateway.console.logs.search import LogSearch
+from segplane.gateway.console.templating import Templates
+from segplane.gateway.console.viewer import Page, Viewer
+from segplane.gateway.http.refusals import NotThere
+from segplane.gateway.queries.processes.wire import QueryTask
+from segplane.gateway.queries.service import QueryService
+
+
+class AroundPages:
+    """The records of the same service before and after one."""
+
+    def __init__(self, queries: QueryService, templates: Templates) -> None:
+        self._queries = queries
+        self._templates = templates
+
+    def pages(self) -> dict[str, Page]:
+        """Return the page of each method and path."""
+        return {"GET /ui/logs/around": self._around}
+
+    async def _around(self, request: Request, viewer: Viewer) -> Response:
+        parameters = request.query_params
+        check_length(request.url.query, PART_BYTES_MAX)
+        ask = parse_ask(parameters, time.time_ns())
+        key = parse_key(parameters.get("at", ""), parameters.get("digest", ""))
+        query = around.service_query(ask.dataset, key)
+        service = around.read_service(await self._run(request, viewer, query))
+        if service is None:
+            raise NotThere("there is no such record: it has been deleted, or was rewritten")
+        records = around.Around((), 0)
+        side_nanos = 0
+        for side_nanos in around.SIDE_NANOS:
+            query = around.around_query(ask.dataset, key, service, side_nanos)
+            records = around.read_around(await self._run(request, viewer, query), key)
+            if records.is_full():
+                break
+        return self._templates.page(
+            "logs/around.html",
+            viewer=viewer,
+            active="Logs",
+            active_dataset=ask.dataset,
+            page=LogsPage(ask, LogSearch()),
+            service=service,
+            key=key,
+            records=records,
+            side_minutes=side_nanos // (60 * 10**9),
+        )
+
+    async def _run(self, request: Request, viewer: Viewer, query: str) -> bytes:
+        task = QueryTask(query, "kql", "json")
+        return (await self._queries.result(request, viewer.caller, task)).content

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from segplane.gateway.console.forms import read_form
 from segplane.gateway.console.pages.around import AroundPages
 from segplane.gateway.console.pages.datasets import DatasetPages
+from segplane.gateway.console.pages.downloads import DownloadPages
 from segplane.gateway.console.pages.find import FindPages
 from segplane.gateway.console.pages.logs import LogPages
 from segplane.gateway.console.policy import BrowserPolicy
@@ -27,7 +28,7 @@ _SAFE_METHODS = ("GET", "HEAD")
 # Pages of a caller that are made at a time, each by at most one query: its other slots are those of
 # its programs.
 PAGES_AT_A_TIME = 2
-_PAGES = (DatasetPages, LogPages, AroundPages, TracePages, FindPages)
+_PAGES = (DatasetPages, LogPages, AroundPages, DownloadPages, TracePages, FindPages)
 
 
 class Visitors(Protocol):

@@ -44,6 +44,38 @@ def write_csv(reader: pa.RecordBatchReader, forms: Sequence[pa.DataType], out: I
     return rows
 
 
+def write_spreadsheet(
+    reader: pa.RecordBatchReader, forms: Sequence[pa.DataType], out: IO[str]
+) -> int:
+    """Write CSV in which a text that spreadsheets take for a formula follows an apostrophe."""
+    import pyarrow as pa
+
+    types = pa.types
+    are_numbers = [
+        types.is_integer(f) or types.is_floating(f) or types.is_decimal(f) for f in forms
+    ]
+    # Of the characters that end a line, only those of its own terminator are quoted.
+    writer, rows = csv.writer(out, lineterminator="\r\n"), 0
+    writer.writerow([_without_formula(name) for name in reader.schema.names])
+    for row in text_rows(reader, forms):
+        writer.writerow(
+            [
+                text or "" if is_number else _without_formula(text or "")
+                for text, is_number in zip(row, are_numbers, strict=True)
+            ]
+        )
+        rows += 1
+    return rows
+
+
+# First characters by which spreadsheets tell a formula, some after they removed a blank.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def _without_formula(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
 def print_rows(
     reader: pa.RecordBatchReader, forms: Sequence[pa.DataType], rows_max: int
 ) -> tuple[int, bool]:

@@ -8,6 +8,7 @@ ends of the lanes when the query is to end.
 from __future__ import annotations
 
 import ctypes
+import io
 import os
 import socket
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ from segplane.query.engine import opened_query
 from segplane.query.errors import QueryError, QueryStopped
 from segplane.query.newest import write_newest
 from segplane.query.plan import QueryPlan
-from segplane.query.results.output import Format
+from segplane.query.results.output import Format, write_spreadsheet
 from segplane.query.runs import Language, define_views, plan_over, write_result
 from segplane.query.sources import QueryPlace
 
@@ -127,6 +128,12 @@ class _PreparedProcess:
         ) as query:
             if task.format == "kusto":
                 write_kusto(query, file)
+            elif task.format == "spreadsheet":
+                reader, forms = query.result()
+                text = io.TextIOWrapper(file, "utf-8", newline="")
+                write_spreadsheet(reader, forms, text)
+                text.flush()
+                text.detach()
             else:
                 write_result(query, cast("Format", task.format), 0, file)
 

@@ -1,0 +1,85 @@
+"""A search of logs as texts to copy, and as the query of a download."""
+
+import json
+import re
+import shlex
+from dataclasses import dataclass
+
+from segplane.gateway.console.kql_text import quoted_name
+from segplane.gateway.console.logs.asked import LogsAsk
+from segplane.gateway.console.logs.records import logs_of, source
+from segplane.gateway.console.logs.search import LogSearch
+
+# The format of the query process, and the media type, of each format of a download.
+DOWNLOADS = {
+    "csv": ("spreadsheet", "text/csv; charset=utf-8"),
+    "json": ("json", "application/json"),
+    "parquet": ("parquet", "application/vnd.apache.parquet"),
+}
+_TOKEN = "SEGPLANE_TOKEN"
+_NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A text to copy, and the program that it is for."""
+
+    program: str
+    text: str
+
+
+def whole_query(ask: LogsAsk, search: LogSearch) -> str:
+    """Return the query for all records of a search, newest first, with all columns of logs."""
+    conditions = source(ask, search).removeprefix(logs_of(ask.dataset))
+    lines = [f"{quoted_name(ask.dataset)}.logs{conditions}", f"| where {ask.range.kql()}"]
+    lines.append("| sort by timestamp desc, timestamp_nanos desc")
+    if ask.columns:
+        chosen = [f"{quoted_name(column.text())} = {column.kql()}" for column in ask.columns]
+        basis = ("timestamp", "timestamp_nanos", "severity", "service_name", "body")
+        names = [name for name in basis if name not in {c.text() for c in ask.columns}]
+        lines.append(f"| project {', '.join([*names, *chosen])}")
+    return "\n".join(lines)
+
+
+def copies(query: str, server: str) -> tuple[Copy, ...]:
+    """Return a query for each program; `server` is the address of the gateway."""
+    return (
+        Copy("KQL", query),
+        Copy("curl", _curl(query, server)),
+        Copy("Python", _python(query, server)),
+    )
+
+
+def file_name(dataset: str, format_: str) -> str:
+    """Return the name of a download, of characters that every file system has."""
+    return f"{_NOT_IN_FILE_NAMES.sub('_', dataset)[:100].strip('._') or 'logs'}-logs.{format_}"
+
+
+def _curl(query: str, server: str) -> str:
+    body = json.dumps({"query": query, "language": "kql"})
+    return " \\\n  ".join(
+        [
+            f"curl -s --fail-with-body {shlex.quote(f'{server}/v1/query')}",
+            f'-H "Authorization: Bearer ${_TOKEN}" -H "Content-Type: application/json"',
+            f"-d {shlex.quote(body)}",
+        ]
+    )
+
+
+def _python(query: str, server: str) -> str:
+    return f"""import json
+import os
+from urllib.request import Request, urlopen
+
+query = {query!r}
+request = Request(
+    {f"{server}/v1/query"!r},
+    json.dumps({{"query": query, "language": "kql"}}).encode(),
+    {{
+        "Authorization": "Bearer " + os.environ[{_TOKEN!r}],
+        "Content-Type": "application/json",
+    }},
+)
+with urlopen(request) as answer:
+    rows = json.load(answer)
+"""

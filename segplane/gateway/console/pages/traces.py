@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -21,10 +22,16 @@ from segplane.gateway.console.time_range import TimeRange, absolute_range, parse
 from segplane.gateway.console.traces import queries
 from segplane.gateway.console.traces.details import read_details
 from segplane.gateway.console.traces.search import TraceAsk, TraceCursor, parse_trace_ask
-from segplane.gateway.console.traces.spans import Span, read_spans
+from segplane.gateway.console.traces.spans import read_spans
 from segplane.gateway.console.traces.trace_address import TraceAddress
 from segplane.gateway.console.traces.tree import build_tree
-from segplane.gateway.console.traces.waterfall import ROWS_MAX, parse_view, waterfall
+from segplane.gateway.console.traces.waterfall import (
+    ROWS_MAX,
+    View,
+    Waterfall,
+    parse_view,
+    waterfall,
+)
 from segplane.gateway.console.viewer import Page, Viewer
 from segplane.gateway.http.refusals import QueryRefusal, Stopped
 from segplane.gateway.queries.processes.wire import QueryTask
@@ -88,22 +95,21 @@ class TracePages:
         address, within = _asked(request)
         view = parse_view(request.query_params, address.closed)
         query = queries.spans_query(address.dataset, address.trace_id, within)
-        spans: list[Span] = []
-        message = ""
+        content, message = b"[]", ""
         try:
-            spans = read_spans(await self._run(request, viewer, query))
+            content = await self._run(request, viewer, query)
         except Stopped as refusal:
             # Only a part of the time can be read within the limits.
             message = str(refusal)
-        is_cut_off = len(spans) > queries.SPANS_MAX
-        roots = build_tree(spans[: queries.SPANS_MAX])
+        # Many spans take a fifth of a second, for which other requests should not wait.
+        shown, is_cut_off = await to_thread.run_sync(_laid_out, content, view)
         return self._templates.page(
             "traces/trace.html",
-            Stopped.status if message else 200 if spans else 404,
+            Stopped.status if message else 200 if shown.spans else 404,
             viewer=viewer,
             active_dataset=address.dataset,
             address=address,
-            waterfall=waterfall(roots, view) if spans else None,
+            waterfall=shown if shown.spans else None,
             within=within,
             zoom=view.zoom,
             is_cut_off=is_cut_off,
@@ -160,6 +166,13 @@ def _asked(request: Request) -> tuple[TraceAddress, TimeRange | None]:
     within = parse_range(parameters, time.time_ns()) if has_range else None
     pairs = tuple((n, v) for n, v in parameters.multi_items() if n in TraceAddress.NAMES and v)
     return TraceAddress(request.path_params["trace_id"], pairs), within
+
+
+def _laid_out(content: bytes, view: View) -> tuple[Waterfall, bool]:
+    """Return the waterfall of a result, and whether there are more spans than it has."""
+    spans = read_spans(content)
+    roots = build_tree(spans[: queries.SPANS_MAX])
+    return waterfall(roots, view), len(spans) > queries.SPANS_MAX
 
 
 def _address(ask: TraceAsk, summary: queries.TraceSummary) -> str:

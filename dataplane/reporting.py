@@ -45,6 +45,7 @@ def process_report(
         settings,
         progress,
         checks=(memory, *map(disk, folders)),
+        find=runner.findings if runner is not None else tuple,
         certificates=files,
         spark_application=runner.application_id if runner is not None else "",
     )

@@ -6,7 +6,7 @@ A task is the same function of the same argument in both.
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +17,7 @@ import structlog
 from dataplane.processes.task_processes import TaskProcesses
 from meta.process.exits import ConfigError, fail
 from segments.errors import RunnerDied, RunnerUnusable, StoreError, StoreUnavailable
+from segments.self_checks import CheckResult
 from segments.spark.java import WITHOUT_SPARK, check_java
 from segments.spark.settings import SparkSettings
 
@@ -46,6 +47,10 @@ class TaskRunner(Protocol):
 
     def check(self) -> None:
         """Raise RunnerDied if no task can run any more; call it often."""
+        ...
+
+    def findings(self) -> Sequence[CheckResult]:
+        """Return findings about what runs the tasks, without waiting for it."""
         ...
 
     def cancel(self, label: str) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from meta.process.installed import installed_release
 from meta.process.metrics_address import MetricsAddress
 from meta.v1.status_pb2 import ProcessCheck, ProcessReport
+from segments.self_checks import CheckResult, find_store_use
 
 # Longer texts are cut, so that a report stays below meta's bound of 2,048 bytes.
 NAME_BYTES, TEXT_BYTES = 255, 120
@@ -65,7 +66,8 @@ class SelfReport:
     """A process as it reports itself; safe for many threads.
 
     `settings` are those in force, of which a digest is sent; representations leave secrets out.
-    `certificates` are the files of its certificates. Times are of its own clock.
+    `certificates` are the files of its certificates; `find` has findings about what runs its tasks.
+    Times are of its own clock.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class SelfReport:
         progress: Progress,
         *,
         checks: Iterable[Check] = (),
+        find: Callable[[], Iterable[CheckResult]] = tuple,
         certificates: Iterable[Path] = (),
         spark_application: str = "",
     ) -> None:
@@ -89,6 +92,7 @@ class SelfReport:
             spark_application=_cut(spark_application, TEXT_BYTES),
         )
         self._checks = tuple(checks)
+        self._find = find
         self._certificates = tuple(certificates)
         self._progress = progress
         self._is_ending = self._has_failed = False
@@ -125,6 +129,10 @@ class SelfReport:
         for check in self._checks:
             if result := check():
                 report.checks.append(result)
+        store = find_store_use()
+        for finding in (*([store] if store else ()), *self._find()):
+            text = _cut(finding.text, TEXT_BYTES)
+            report.checks.append(ProcessCheck(name=finding.name, is_ok=finding.is_ok, text=text))
         return report
 
 

@@ -17,8 +17,6 @@ from segments.keys import BabyKey, baby_key, baby_prefix, parse_key
 from segments.store.interface import ObjectInfo, ObjectStore
 
 log = structlog.get_logger()
-# The part of the work that fails while the store refuses a call.
-STORE = "store"
 
 _T = TypeVar("_T")
 
@@ -38,7 +36,7 @@ class StreamBabies:
     store: ObjectStore
     threads: Executor
     stream_id: str
-    # Has the calls of the store, and of meta, that fail at the moment.
+    # Has the calls of meta that fail at the moment.
     progress: Progress = field(default_factory=Progress)
 
     async def encode(self, baby: Baby) -> tuple[bytes, ...]:
@@ -75,20 +73,15 @@ class StreamBabies:
     async def _retry(self, what: str, call: Callable[[], _T]) -> _T:
         """Run a store call in a thread until it has an answer."""
         backoff = Backoff()
-        try:
-            while True:
-                try:
-                    return await asyncio.get_running_loop().run_in_executor(self.threads, call)
-                except (ObjectExists, ObjectMissing):
-                    raise
-                except StoreError as error:
-                    # Retried without limit: exports under way end with their own timeout, and the
-                    # bounded buffer refuses new ones.
-                    log.warning(
-                        "store_call_failed", call=what, tries=backoff.failures, error=str(error)
-                    )
-                    self.progress.failed(f"{what}: {error}", STORE)
-                    await backoff.wait()
-        finally:
-            if backoff.failures:
-                self.progress.recovered(STORE)
+        while True:
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self.threads, call)
+            except (ObjectExists, ObjectMissing):
+                raise
+            except StoreError as error:
+                # Retried without limit: exports under way end with their own timeout, and the
+                # bounded buffer refuses new ones.
+                log.warning(
+                    "store_call_failed", call=what, tries=backoff.failures, error=str(error)
+                )
+                await backoff.wait()

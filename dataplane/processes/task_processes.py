@@ -7,13 +7,14 @@ a task that finds none free, and is kept for the next.
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from dataplane.processes.child_process import ChildProcess, receive_value, send_value
 from dataplane.processes.task_process import installed_versions
 from segments.errors import ReleaseChanged, TaskFailed
+from segments.self_checks import CheckResult
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -120,6 +121,10 @@ class TaskProcesses:
             self._idle = [process for process in self._idle if process.idle_since > due]
         for process in ended:
             process.end()
+
+    def findings(self) -> Sequence[CheckResult]:
+        """Return nothing: a process that ends is started again."""
+        return ()
 
     def cancel(self, label: str) -> None:
         """Kill the processes of tasks with this label; their `run` raises TaskFailed.

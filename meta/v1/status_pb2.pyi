@@ -308,7 +308,7 @@ class ProcessReport(_message.Message):
     """Begin of the validity of that certificate."""
     @_builtins.property
     def checks(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProcessCheck]:
-        """Results of the checks of itself and its machine, at most 8."""
+        """Results of the checks of itself and its machine, at most 12."""
 
     def __init__(
         self,

@@ -3,22 +3,26 @@
 In a shared job, a slow task would hold up the others' results, and a failing one would end them.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
 from segments.errors import TaskFailed
+from segments.self_checks import CheckResult
 from segments.spark.session import check_alive, check_versions, cores, first_line
 from segments.spark.settings import SparkSettings
 from segments.spark.versions import guarded
 
 T = TypeVar("T")
 R = TypeVar("R")
+# An application that has not answered for so long hangs.
+ANSWER_SECS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,12 @@ class SparkJobs:
             context.applicationId, str(context.master), context.version, ui_url
         )
         self.application_id = self.application.application_id
+        # The process of the JVM; None if another program has started it.
+        self._java_process = getattr(context._gateway, "proc", None)
+        jvm: Any = context._jvm
+        self._java = f"Java {jvm.java.lang.System.getProperty('java.version')}"
+        # By the monotonic clock; a question that was asked after the last answer has none yet.
+        self._asked_at = self._answered_at = time.monotonic()
         # Labels of the tasks that run.
         self._labels: set[str] = set()
 
@@ -71,7 +81,34 @@ class SparkJobs:
 
     def check(self) -> None:
         """Raise SparkDied if no task can run any more."""
+        if self._asked_at <= self._answered_at:
+            self._asked_at = time.monotonic()
         check_alive(self._spark)
+        self._answered_at = time.monotonic()
+
+    def findings(self) -> Sequence[CheckResult]:
+        """Return whether the JVM runs, and when the application answered `check` last.
+
+        Neither is asked anything: an answer may never come.
+        """
+        return self._find_java(), self._find_application()
+
+    def _find_java(self) -> CheckResult:
+        process = self._java_process
+        code = process.poll() if process is not None else None
+        if code is not None:
+            return CheckResult("java", is_ok=False, text=f"{self._java} ended with code {code}")
+        number = f", process {process.pid}" if process is not None else ""
+        return CheckResult("java", is_ok=True, text=f"{self._java}{number}")
+
+    def _find_application(self) -> CheckResult:
+        now = time.monotonic()
+        is_late = self._asked_at > self._answered_at and now - self._asked_at > ANSWER_SECS
+        if is_late:
+            text = f"the application has not answered for {now - self._asked_at:.0f} s"
+            return CheckResult("spark", is_ok=False, text=text)
+        ago = f"answered {now - self._answered_at:.0f} s ago"
+        return CheckResult("spark", is_ok=True, text=f"{ago}, runs {len(self._labels)} tasks")
 
     def cancel(self, label: str) -> None:
         """End the task with this label; its `run` raises TaskFailed soon after.

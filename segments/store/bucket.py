@@ -21,6 +21,7 @@ from segments.errors import (
 )
 from segments.keys import check_key
 from segments.location import StoreLocation
+from segments.self_checks import store_used
 from segments.store.interface import ObjectInfo
 from segments.store.probe import PROBE_KEY, probe_put_if_absent
 from segments.store.range_reader import RangeReader
@@ -135,8 +136,9 @@ class BucketStore:
             raise ValueError("Azure keeps no key with a backslash or a character beyond U+FFFF")
         return self._base + check_key(key)
 
-    def _asked(self, request: Callable[[], T]) -> T:
-        return Tries(self.timeouts).run(request)
+    def _asked(self, request: Callable[[], T], tries: Tries | None = None) -> T:
+        with store_used(self.location):
+            return (tries or Tries(self.timeouts)).run(request)
 
     def _of_object(self, key: str, request: Callable[[], T]) -> T:
         try:
@@ -151,7 +153,7 @@ class BucketStore:
         requests = self._requests
         put = requests.put if content.size_bytes <= PART_BYTES else requests.put_parts
         try:
-            tries.run(lambda: put(name, content))
+            self._asked(lambda: put(name, content), tries)
         except ObjectExists as error:
             may_have_won = tries.may_have_won or isinstance(error, MaybeWritten)
             if not (may_have_won and self._stands(key, content)):

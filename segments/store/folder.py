@@ -20,6 +20,7 @@ from segments.errors import (
 )
 from segments.keys import check_key
 from segments.location import StoreLocation
+from segments.self_checks import store_used
 from segments.store.interface import ObjectInfo
 from segments.store.probe import probe_put_if_absent
 
@@ -72,7 +73,8 @@ class FolderStore:
         folder, slash, _ = prefix.rpartition("/")
         if slash and _holds_no_key(folder):
             return iter(())
-        self._require_root()
+        with store_used(self.location):
+            self._require_root()
         return self._walk(folder + slash, prefix, start_after)
 
     def delete(self, keys: Sequence[str]) -> None:
@@ -133,13 +135,14 @@ class FolderStore:
 
     def _opened(self, key: str) -> io.BufferedReader:
         path = self._path(key)
-        try:
-            return path.open("rb")
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
-            self._require_root()
-            raise ObjectMissing(f"no object {key}") from error
-        except OSError as error:
-            raise _refused(error) from error
+        with store_used(self.location):
+            try:
+                return path.open("rb")
+            except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+                self._require_root()
+                raise ObjectMissing(f"no object {key}") from error
+            except OSError as error:
+                raise _refused(error) from error
 
     def _require_root(self) -> None:
         # An unmounted disk must not read as a store without objects, nor be written beneath.
@@ -147,6 +150,10 @@ class FolderStore:
             raise StoreUnusable(f"folder {self.root} is missing: mount it or create it")
 
     def _put(self, key: str, write: Callable[[Path], None]) -> None:
+        with store_used(self.location):
+            self._put_new(key, write)
+
+    def _put_new(self, key: str, write: Callable[[Path], None]) -> None:
         path = self._path(key)
         # It is in the folder of the objects, so that link(2) stays in one file system.
         temporary = self.root / TEMPORARY_FOLDER / uuid.uuid4().hex

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, cast
 
 import structlog
@@ -60,8 +62,15 @@ def serve(settings: Settings, shutdown: Shutdown) -> None:
             return
         gateway = build(settings, meta, locator)
         server = http_server(settings, gateway)
-        # It works on requests alone, and tells each caller what fails.
-        report = process_report("gateway", settings, Progress(), settings.bind, settings.tls)
+        # It works on requests alone, and tells each caller what fails. Queries spill to the folder.
+        report = process_report(
+            "gateway",
+            settings,
+            Progress(),
+            settings.bind,
+            settings.tls,
+            folders=(Path(gettempdir()),),
+        )
         reporter = Reporter(report, locator).start()
         log.info("gateway_started", port=listener.getsockname()[1])
         try:

@@ -52,18 +52,12 @@ def test_anothers_baby_is_committed_and_ones_own_displaced(seat: Seat) -> None:
 
 @dataclass(frozen=True)
 class StoreWithLostAnswers:
-    """A store whose first put of each key happens, but is answered by a time-out.
-
-    It notes what is reported at the time of each put.
-    """
+    """A store whose first put of each key happens, but is answered by a time-out."""
 
     inner: ObjectStore
-    progress: Progress
     lost: set[str] = field(default_factory=set)
-    noted: list[list[str]] = field(default_factory=list)
 
     def put_if_absent(self, key: str, *pieces: bytes | memoryview) -> None:
-        self.noted.append(self.progress.failures())
         self.inner.put_if_absent(key, *pieces)
         if key not in self.lost:
             self.lost.add(key)
@@ -76,19 +70,16 @@ class StoreWithLostAnswers:
 
 def test_a_put_whose_answer_was_lost_is_committed_where_it_stands(seat: Seat) -> None:
     stream_id, next_offset = opened(seat)
-    lossy = StoreWithLostAnswers(seat.ground.store, Progress())
+    lossy = StoreWithLostAnswers(seat.ground.store)
 
     async def scenario() -> int:
         tail = seat.tail(stream_id)
-        babies = replace(tail.babies, store=lossy, progress=lossy.progress)  # type: ignore[arg-type]
+        babies = replace(tail.babies, store=lossy)  # type: ignore[arg-type]
         writer = StreamWriter(replace(tail, babies=babies), next_offset)
         return (await writer.write(data_baby(seat, "a"))).offset
 
     assert run(scenario()) == 0
     assert seat.ground.committed_ids() == ["a"]
-    # It is reported until the store has answered.
-    assert lossy.noted == [[], ["store: put: no answer"]]
-    assert lossy.progress.failures() == []
 
 
 def test_a_gap_is_closed_by_adopting_what_stands_and_filling_the_hole(seat: Seat) -> None:

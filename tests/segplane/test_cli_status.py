@@ -47,6 +47,12 @@ def test_status_says_which_processes_run_ended_and_died(
     fine = run("status")
     assert fine.exit_code == 0, fine.stdout
     assert fine.stdout.splitlines()[0] == "ok: 3 processes report, nothing needs a person"
+    checked = {tuple(line.split()[1:4]) for line in run("status", "--checks").stdout.splitlines()}
+    assert {
+        ("nursery-1", "disk", "ok"),
+        ("merge_worker-1", "disk", "ok"),
+        ("merge_worker-1", "store", "ok"),
+    } <= checked
 
     workers["janitor"].ask_to_end()
     wait_until(lambda: states()["janitor-1"] == "ended", "the janitor reports its end")

@@ -14,7 +14,7 @@ from meta.v1 import ingestion_pb2
 from meta.v1 import status_pb2 as pb
 
 REPORT_BYTES_MAX = 2_048
-CHECKS_MAX = 8
+CHECKS_MAX = 12
 # The role of processes of a kind. An admin may run any of them, and of other kinds too.
 ROLES = {
     "collector": Role.INGEST,

@@ -1,6 +1,7 @@
 """Tasks as jobs of a local Spark: their names, cancelling, and what dies below them."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -181,6 +182,31 @@ def _runs(jobs: SparkJobs) -> bool:
         return jobs.run(process_id, None) > 0
     except TaskFailed:
         return False
+
+
+def test_findings_are_of_the_jvm_and_of_its_last_answer_also_while_it_hangs(
+    jobs: SparkJobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs.check()
+    answering = jobs.findings()
+    java = shared_session().sparkContext._gateway.proc.pid  # type: ignore[union-attr]
+    with ThreadPoolExecutor(1) as pool:
+        os.kill(java, signal.SIGSTOP)
+        try:
+            asked = pool.submit(jobs.check)
+            monkeypatch.setattr("segments.spark.jobs.ANSWER_SECS", 0.0)
+            wait_until(lambda: not jobs.findings()[1].is_ok, "a question is without an answer")
+            hanging = jobs.findings()
+        finally:
+            os.kill(java, signal.SIGCONT)
+        asked.result(60.0)
+
+    assert [(found.name, found.is_ok) for found in answering] == [("java", True), ("spark", True)]
+    assert re.fullmatch(rf"Java [\w.+-]+, process {java}", answering[0].text)
+    assert answering[1].text == "answered 0 s ago, runs 0 tasks"
+    assert hanging[0] == answering[0]
+    assert hanging[1].text.startswith("the application has not answered for ")
+    assert jobs.findings()[1].is_ok
 
 
 def test_another_release_asks_for_another_start(

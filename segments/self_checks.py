@@ -1,0 +1,63 @@
+"""Findings of a process about what it uses: its object stores, and what runs its tasks."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from segments.errors import ObjectExists, ObjectMissing, StoreError
+from segments.location import StoreLocation
+
+# A failure that no use has repeated for so long says nothing about the store of now.
+FAILURE_SECS = 3_600.0
+
+
+class CheckResult(NamedTuple):
+    """Result of a check: its subject, whether it is as it should be, and a few words."""
+
+    name: str
+    is_ok: bool
+    text: str
+
+
+class _Use(NamedTuple):
+    """The end of a use by the monotonic clock, and why it failed; "" = the store answered."""
+
+    ended_at: float
+    failure: str
+
+
+# The last use of each store, of which a process has those that meta names.
+_last_uses: dict[StoreLocation, _Use] = {}
+
+
+@contextmanager
+def store_used(location: StoreLocation) -> Iterator[None]:
+    """Note whether a use of a store failed; that an object exists or is missing is an answer."""
+    failure = ""
+    try:
+        yield
+    except (ObjectExists, ObjectMissing):
+        raise
+    except StoreError as error:
+        failure = str(error)
+        raise
+    finally:
+        _last_uses[location] = _Use(time.monotonic(), failure)
+
+
+def find_store_use() -> CheckResult | None:
+    """Return the last use of the stores, one that failed before others; None = there was none."""
+    now = time.monotonic()
+    uses = [use for use in tuple(_last_uses.values()) if _counts(use, now)]
+    if not uses:
+        return None
+    last = max(uses, key=lambda use: (bool(use.failure), use.ended_at))
+    ago = f"{now - last.ended_at:.0f} s ago"
+    if last.failure:
+        return CheckResult("store", is_ok=False, text=f"failed {ago}: {last.failure}")
+    return CheckResult("store", is_ok=True, text=f"answered {ago}")
+
+
+def _counts(use: _Use, now: float) -> bool:
+    return not use.failure or now - use.ended_at < FAILURE_SECS

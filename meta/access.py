@@ -19,6 +19,8 @@ class Principal:
     dataset_ids: frozenset[UUID] | None = None
     # End of its access token, in nanoseconds since 1970; 0 = it has none, or one without end.
     ends_at_nanos: int = field(default=0, compare=False)
+    # Creation of its access token; 0 = it has none.
+    begins_at_nanos: int = field(default=0, compare=False)
 
     @property
     def is_shared(self) -> bool:

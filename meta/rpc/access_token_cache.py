@@ -120,7 +120,13 @@ class AccessTokens:
 
 
 def _principal(access: ValidAccess) -> Principal:
-    return Principal(access.subject, Role(access.role), access.dataset_ids, access.expires_at_nanos)
+    return Principal(
+        access.subject,
+        Role(access.role),
+        access.dataset_ids,
+        access.expires_at_nanos,
+        access.created_at_nanos,
+    )
 
 
 class TokenLookups:

@@ -282,6 +282,7 @@ class ProcessReport(_message.Message):
     SPARK_APPLICATION_FIELD_NUMBER: _builtins.int
     IS_ENDING_FIELD_NUMBER: _builtins.int
     CERTIFICATE_BEGINS_AT_NANOS_FIELD_NUMBER: _builtins.int
+    CREDENTIAL_BEGINS_AT_NANOS_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     """Kind, such as nursery: 1 to 32 small letters and underscores."""
     name: _builtins.str
@@ -306,6 +307,8 @@ class ProcessReport(_message.Message):
     """Its last report: it ends in good order. Later ones change nothing."""
     certificate_begins_at_nanos: _builtins.int
     """Begin of the validity of that certificate."""
+    credential_begins_at_nanos: _builtins.int
+    """Creation of its access token, which meta sets, whatever the process says; 0 = it has none."""
     @_builtins.property
     def checks(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProcessCheck]:
         """Results of the checks of itself and its machine, at most 12."""
@@ -326,10 +329,11 @@ class ProcessReport(_message.Message):
         spark_application: _builtins.str = ...,
         is_ending: _builtins.bool = ...,
         certificate_begins_at_nanos: _builtins.int = ...,
+        credential_begins_at_nanos: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["certificate_begins_at_nanos", b"certificate_begins_at_nanos", "certificate_ends_at_nanos", b"certificate_ends_at_nanos", "checks", b"checks", "clock_nanos", b"clock_nanos", "is_ending", b"is_ending", "kind", b"kind", "name", b"name", "progress", b"progress", "progress_at_nanos", b"progress_at_nanos", "release", b"release", "settings_digest", b"settings_digest", "spark_application", b"spark_application", "started_at_nanos", b"started_at_nanos"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["certificate_begins_at_nanos", b"certificate_begins_at_nanos", "certificate_ends_at_nanos", b"certificate_ends_at_nanos", "checks", b"checks", "clock_nanos", b"clock_nanos", "credential_begins_at_nanos", b"credential_begins_at_nanos", "is_ending", b"is_ending", "kind", b"kind", "name", b"name", "progress", b"progress", "progress_at_nanos", b"progress_at_nanos", "release", b"release", "settings_digest", b"settings_digest", "spark_application", b"spark_application", "started_at_nanos", b"started_at_nanos"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

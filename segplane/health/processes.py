@@ -136,10 +136,12 @@ def _troubles(process: pb.Process, state: ProcessState, now_nanos: int) -> Itera
     if process.clock_skew_nanos < -SKEW_NANOS - REPORT_AGE_NANOS:
         yield f"its clock is {span(-process.clock_skew_nanos)} behind the database's"
     certificate = Validity(report.certificate_begins_at_nanos, report.certificate_ends_at_nanos)
-    credential_ends_at = process.credential_ends_at_nanos
+    token_ends_at = process.credential_ends_at_nanos
+    # One of a day is replaced in the second half of the day.
+    token_half = (token_ends_at - report.credential_begins_at_nanos) // 2
     for name, ends_at, due_at in (
         ("certificate", certificate.ends_at_nanos, certificate.renewal_due_nanos),
-        ("access token", credential_ends_at, credential_ends_at - RENEWAL_NANOS),
+        ("access token", token_ends_at, token_ends_at - min(RENEWAL_NANOS, token_half)),
     ):
         if ends_at and now_nanos > due_at:
             nanos = ends_at - now_nanos

@@ -208,7 +208,8 @@ def test_a_process_reports_as_the_kind_of_its_role(meta_settings: Settings) -> N
 def test_each_subject_has_a_process_for_itself(meta_settings: Settings) -> None:
     with guarded(meta_settings) as guard:
         with guard.client(Role.NURSERY, "mine", expires_secs=DAY_SECS) as mine:
-            report(mine, progress="merged")
+            # It does not choose when its token was made.
+            report(mine, progress="merged", credential_begins_at_nanos=5)
             guard.running.reports.save()
         with guard.client(Role.NURSERY, "a stranger") as stranger:
             report(stranger, is_ending=True)
@@ -225,6 +226,12 @@ def test_each_subject_has_a_process_for_itself(meta_settings: Settings) -> None:
     remaining_secs = written[1].credential_ends_at_nanos / 1e9 - time.time()
     assert DAY_SECS - 60 < remaining_secs <= DAY_SECS
     assert written[0].credential_ends_at_nanos == 0
+    begins_at, ends_at = (
+        written[1].report.credential_begins_at_nanos,
+        written[1].credential_ends_at_nanos,
+    )
+    # Each is cut to a second.
+    assert abs(ends_at - begins_at - DAY_SECS * 10**9) <= 10**9
 
 
 @pytest.mark.parametrize("subject", ["", "a\0b", "s" * 256])

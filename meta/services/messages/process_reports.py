@@ -54,6 +54,7 @@ def find_report(
 def add(reports: ProcessReports, tx: Transaction, report: pb.ProcessReport) -> None:
     """Keep a report that comes now."""
     caller, now = access.current.get(), clock.now_nanos(tx)
+    report.credential_begins_at_nanos = caller.begins_at_nanos
     reports.add(
         reported_process(report, now, caller.subject, credential_ends_at_nanos=caller.ends_at_nanos)
     )

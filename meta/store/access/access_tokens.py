@@ -57,6 +57,7 @@ class ValidAccess(NamedTuple):
     fingerprint: str
     # In nanoseconds since 1970; 0 = never.
     expires_at_nanos: int
+    created_at_nanos: int
 
 
 _COLUMNS = row_columns(AccessToken, access_tokens, fingerprint=access_tokens.c.pepper)
@@ -77,6 +78,7 @@ _VALID: Select[*tuple[Any, ...]] = select(
     access_tokens.c.dataset_ids,
     access_tokens.c.pepper,
     access_tokens.c.expires_at,
+    access_tokens.c.created_at,
 ).where(_IS_VALID)
 _FIND_VALID = _VALID.where(
     access_tokens.c.digest == func.any(bindparam("digests", type_=ARRAY(LargeBinary)))
@@ -178,7 +180,11 @@ def rehash(tx: Transaction, stored: bytes, digest: bytes, fingerprint: str) -> N
 
 
 def _valid(row: Any) -> ValidAccess:
-    digest, subject, role, dataset_ids, fingerprint, expires_at = row
+    digest, subject, role, dataset_ids, fingerprint, expires_at, created_at = row
     ids = None if dataset_ids is None else frozenset(dataset_ids)
-    expires_at_nanos = int(expires_at.timestamp()) * 10**9 if expires_at else 0
-    return ValidAccess(bytes(digest), subject, role, ids, fingerprint, expires_at_nanos)
+    expires_at_nanos, created_at_nanos = (
+        int(moment.timestamp()) * 10**9 if moment else 0 for moment in (expires_at, created_at)
+    )
+    return ValidAccess(
+        bytes(digest), subject, role, ids, fingerprint, expires_at_nanos, created_at_nanos
+    )

@@ -135,6 +135,19 @@ def test_a_process_that_comes_later_replaces_the_one_of_its_kind_that_died() -> 
         ),
         (process(credential_ends_at_nanos=NOW + RENEWAL_NANOS), None),
         (process(credential_ends_at_nanos=NOW + 90 * SECOND), "its access token ends in 1 min"),
+        # One of a week is replaced in the last half of it.
+        (
+            process(
+                credential_begins_at_nanos=NOW - 3 * DAY, credential_ends_at_nanos=NOW + 4 * DAY
+            ),
+            None,
+        ),
+        (
+            process(
+                credential_begins_at_nanos=NOW - 4 * DAY, credential_ends_at_nanos=NOW + 3 * DAY
+            ),
+            "its access token ends in 3 d",
+        ),
         (process(progress_at_nanos=NOW - STALLED_NANOS["nursery"], progress="merged"), None),
         (
             process(progress_at_nanos=NOW - STALLED_NANOS["nursery"] - 1, progress="merged"),

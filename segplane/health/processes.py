@@ -16,8 +16,6 @@ SHOWN_NANOS = 3_600 * SECOND
 # Longest time without progress of processes that poll; a merge may take an hour.
 STALLED_NANOS = {"nursery": 600 * SECOND, "janitor": 3_600 * SECOND}
 SKEW_NANOS = 5 * SECOND
-# A report may be so old when it comes: the call is repeated while meta does not answer.
-REPORT_AGE_NANOS = 30 * SECOND
 # Without one of these, acknowledged records do not come to readers, or nothing is compacted.
 REQUIRED = ("nursery", "merge_worker", "janitor")
 
@@ -78,14 +76,10 @@ def read_status(client: MetaClient) -> Status:
 def judged(processes: Iterable[pb.Process], now_nanos: int) -> Status:
     """Judge processes at a time of the database."""
     listed = list(processes)
-    newest: dict[str, int] = {}
-    for process in listed:
-        kind = process.report.kind
-        newest[kind] = max(process.first_seen_nanos, newest.get(kind, 0))
+    states = _with_replaced(listed, [_state(process, now_nanos) for process in listed])
     each = [
         Judged(process, state, tuple(_troubles(process, state, now_nanos)))
-        for process in listed
-        for state in [_state(process, newest[process.report.kind], now_nanos)]
+        for process, state in zip(listed, states, strict=True)
     ]
     needs = [
         f"{judgement.title}: {trouble}" for judgement in each for trouble in judgement.troubles
@@ -105,8 +99,38 @@ def is_shown(judgement: Judged, now_nanos: int) -> bool:
     return not is_over or now_nanos - judgement.process.last_seen_nanos < SHOWN_NANOS
 
 
-def _state(process: pb.Process, newest_nanos: int, now_nanos: int) -> ProcessState:
-    """Return the state of a process, by the time when the newest of its kind was first seen."""
+def _with_replaced(
+    processes: Sequence[pb.Process], states: Sequence[ProcessState]
+) -> list[ProcessState]:
+    """Return states in which each process that came has replaced at most one that died before.
+
+    That is one of its name if there is any, else another one of its kind.
+    """
+    replaced, came = set[int](), set(range(len(processes)))
+    for attributes in (("kind", "name"), ("kind",)):
+        groups: dict[tuple[str, ...], tuple[list[int], list[int]]] = {}
+        for number, process in enumerate(processes):
+            key = tuple(getattr(process.report, attribute) for attribute in attributes)
+            dead, new = groups.setdefault(key, ([], []))
+            if states[number] is ProcessState.SILENT and number not in replaced:
+                dead.append(number)
+            if number in came:
+                new.append(number)
+        for dead, new in groups.values():
+            dead.sort(key=lambda number: processes[number].last_seen_nanos, reverse=True)
+            for number in sorted(new, key=lambda number: processes[number].first_seen_nanos):
+                first_seen_nanos = processes[number].first_seen_nanos
+                if dead and processes[dead[-1]].last_seen_nanos < first_seen_nanos:
+                    replaced.add(dead.pop())
+                    came.remove(number)
+    return [
+        ProcessState.REPLACED if number in replaced else state
+        for number, state in enumerate(states)
+    ]
+
+
+def _state(process: pb.Process, now_nanos: int) -> ProcessState:
+    """Return the state of a process by its reports, not by those of others."""
     if process.report.is_ending:
         return ProcessState.ENDED
     if now_nanos - process.last_seen_nanos < SILENT_NANOS:
@@ -114,7 +138,7 @@ def _state(process: pb.Process, newest_nanos: int, now_nanos: int) -> ProcessSta
     if not process.report.clock_nanos:
         # One of 0.3.0 does not say that it ends.
         return ProcessState.ENDED
-    return ProcessState.REPLACED if newest_nanos > process.last_seen_nanos else ProcessState.SILENT
+    return ProcessState.SILENT
 
 
 def _troubles(process: pb.Process, state: ProcessState, now_nanos: int) -> Iterator[str]:
@@ -133,7 +157,7 @@ def _troubles(process: pb.Process, state: ProcessState, now_nanos: int) -> Itera
         yield f"no progress for {span(idle_nanos)}, {last}"
     if process.clock_skew_nanos > SKEW_NANOS:
         yield f"its clock is {span(process.clock_skew_nanos)} ahead of the database's"
-    if process.clock_skew_nanos < -SKEW_NANOS - REPORT_AGE_NANOS:
+    if process.clock_skew_nanos < -SKEW_NANOS:
         yield f"its clock is {span(-process.clock_skew_nanos)} behind the database's"
     certificate = Validity(report.certificate_begins_at_nanos, report.certificate_ends_at_nanos)
     token_ends_at = process.credential_ends_at_nanos

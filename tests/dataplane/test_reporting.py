@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import count, cycle
 from pathlib import Path
 
+import pytest
 from structlog.testing import capture_logs
 
-from dataplane.location import Locator
+from dataplane.location import REPORT_AGE_SECS, Locator
 from dataplane.reporting import Reporter
 from meta.client import MetaClient
 from meta.config import Settings
@@ -47,6 +49,28 @@ def test_a_report_that_cannot_be_made_does_not_fail_the_question(meta_client: Me
 
     assert locator.known.bucket.path
     assert listed(meta_client) == []
+
+
+@pytest.mark.parametrize(("call_secs", "reports"), [(REPORT_AGE_SECS, 1), (20.0, 2)])
+def test_a_report_that_grew_old_on_its_way_is_made_again(
+    meta_client: MetaClient, call_secs: float, reports: int
+) -> None:
+    made = count(1)
+
+    def number() -> ProcessCheck:
+        return ProcessCheck(name="number", text=str(next(made)))
+
+    # It looks at its clock before and after a call.
+    locator = Locator(
+        meta_client, "nursery/host-1", monotonic=map(float, cycle((0.0, call_secs))).__next__
+    )
+    locator.report = SelfReport("nursery", "host-1", "settings", Progress(), checks=[number])
+
+    locator.ask()
+
+    (process,) = listed(meta_client)
+    texts = [check.text for check in process.report.checks if check.name == "number"]
+    assert (texts, next(made)) == ([str(reports)], reports + 1)
 
 
 def test_a_refusal_is_logged_once(meta_settings: Settings) -> None:

@@ -50,7 +50,7 @@ COMMANDS = {
         " has to act."
     },
     "operate.workers": {
-        "workers": "List workers, and give settings to a worker or a class of workers."
+        "workers": "Show processes as status does; give settings to a worker or a class of workers."
     },
     "operate.rewrites": {"rewrites": "List, pause, resume, cancel and bound rewrites of segments."},
     "read.pins": {"pins": "List and release pins: versions that readers keep from being deleted."},

@@ -35,6 +35,25 @@ def test_workers_are_listed_set_shown_and_unset(run: RunCommand, meta_client: Me
     assert none == "merge_worker/* has no settings\n"
 
 
+def test_workers_alone_is_status_and_its_list_is_as_it_was_with_a_hint(
+    run: RunCommand, meta_client: MetaClient
+) -> None:
+    request = ingestion_pb2.DownloadConfigRequest(worker_id="merge_worker/big-1")
+    meta_client.ingestion.DownloadConfig(request)
+
+    alias, status = run("workers"), run("status")
+    alias_data = json.loads(run("workers", "--json").stdout)
+    listed, listed_data = run("workers", "list"), run("workers", "list", "--json")
+
+    assert alias.exit_code == status.exit_code == 1
+    assert alias.stdout.splitlines()[:3] == status.stdout.splitlines()[:3]
+    assert [each["report"]["name"] for each in alias_data["processes"]] == ["big-1"]
+    assert listed.stdout.splitlines()[0].split() == ["WORKER", "FIRST", "SEEN", "LAST", "SEEN"]
+    assert [worker["id"] for worker in json.loads(listed_data.stdout)] == ["merge_worker/big-1"]
+    for hinted in (alias, listed, listed_data):
+        assert "`segplane status`" in hinted.stderr
+
+
 def test_a_change_without_a_setting_or_of_no_dataset_is_refused(run: RunCommand) -> None:
     nothing = run("workers", "settings", "nursery/*")
     unknown = run("workers", "settings", "merge_worker/*", "--dataset", "webb")

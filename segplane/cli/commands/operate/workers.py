@@ -1,8 +1,11 @@
 """segplane workers: when each worker was last seen, and settings of workers and classes."""
 
-from collections.abc import Iterable
+from dataclasses import replace
+from functools import wraps
 from typing import Annotated, Any
 
+from segplane.cli.command import command, group, with_subcommands
+from segplane.cli.commands.operate.status import status
 from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient, common_pb2
 from segplane.cli.messages import operations_pb2 as pb
@@ -13,6 +16,14 @@ from segplane.cli.parameters import Option, Positional
 
 ALL = "all"
 
+HINT = "hint: `segplane status` shows each process, and whether anything needs a person"
+ABOUT = (
+    "Do the same as `segplane status`, list workers, or give settings to a worker or to a class of "
+    "workers. A worker's id has its kind, a slash and its name, such as nursery/host-4-1c2d or "
+    "merge_worker/big-1 (MERGE_WORKER_WORKER_ID is the name). A class is the beginning of ids and "
+    "an asterisk: nursery/* or merge_worker/big-*. Workers take changes up within 30 seconds."
+)
+
 workers: "Noun[pb.Worker]" = Noun(
     "workers",
     {
@@ -21,18 +32,22 @@ workers: "Noun[pb.Worker]" = Noun(
         "last seen": lambda worker: time_text(worker.last_seen_nanos),
     },
     sample="'merge_worker/*'",
-    about="List workers, and give settings to a worker or to a class of workers. A worker's id has "
-    "its kind, a slash and its name, such as nursery/host-4-1c2d or merge_worker/big-1 "
-    "(MERGE_WORKER_WORKER_ID is the name). A class is the beginning of ids and an asterisk: "
-    "nursery/* or merge_worker/big-*. Workers take changes up within 30 seconds.",
 )
-app = workers.app
+app = group()
 
 
-@workers.lists
-def list_(client: MetaClient) -> "Iterable[pb.Worker]":
+@command(app, "workers", "workers")
+@wraps(status)
+def workers_(**values: Any) -> Answer:
+    """Do the same as `segplane status`, with a hint."""
+    return replace(status(**values), notes=(HINT,))
+
+
+@workers.command("list")
+def list_(client: MetaClient) -> Answer:
     """List the workers that asked meta for their configuration in the last 30 days."""
-    return pages(client.operations.ListWorkers, pb.ListWorkersRequest(), cursor="after_id")
+    listed = pages(client.operations.ListWorkers, pb.ListWorkersRequest(), cursor="after_id")
+    return replace(workers.listing(listed), notes=(HINT,))
 
 
 @workers.command("settings", "{} --concurrent-tasks 2")
@@ -86,6 +101,12 @@ def settings(
     if name is None:
         raise usage("name a worker or a class, such as 'merge_worker/*'")
     return _changed(client, pb.SetWorkerSettingsRequest(name=name, settings=given, removed=removed))
+
+
+_alias = with_subcommands(app, "workers")
+_alias.help = ABOUT
+for _command in workers.app.commands.values():
+    _alias.add_command(_command)
 
 
 def _changed(client: MetaClient, request: "pb.SetWorkerSettingsRequest") -> Answer:

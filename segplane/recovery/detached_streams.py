@@ -4,7 +4,7 @@ A stream whose collector has begun another one is ended behind the babies that w
 it. Any other continues behind the babies that are gone.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from uuid import UUID
@@ -20,6 +20,7 @@ from segments.store.interface import ObjectStore
 from segplane.recovery.unknown_babies import UnknownBabies, UnknownTail, created_nanos
 
 STREAMS_AT_ONCE = 1_000
+PROGRESS_EVERY = 100
 # A running collector commits, and its nursery merges, while a stream is being attached.
 ATTEMPTS_MAX = 10
 LEFT = "a segment that may hold records of it is left"
@@ -47,13 +48,16 @@ class DetachedStreams:
     store: ObjectStore
     waiting: Collection[str] | None
     is_dry_run: bool
+    progress: Callable[[str], None]
 
     def settle(self) -> Iterator[SettledStream]:
         """Attach or end every detached stream that may be; yields what there is to report.
 
         All segments are back by now. Raises MetaError, StoreError.
         """
-        after = UUID(int=0)
+        total = self.transactions.read(detached_streams.count)
+        self.progress(f"{total} detached streams")
+        after, settled_streams = UUID(int=0), 0
         while streams := self.transactions.read(
             partial(detached_streams.page, after=after, most=STREAMS_AT_ONCE)
         ):
@@ -62,6 +66,9 @@ class DetachedStreams:
             babies = self._babies(ended) if ended else None
             for stream in streams:
                 settled = self._settle(stream, babies)
+                settled_streams += 1
+                if settled_streams % PROGRESS_EVERY == 0:
+                    self.progress(f"{settled_streams} of {total} detached streams")
                 if settled.is_ended or settled.new_dataset_ids or settled.tail.reason:
                     yield settled
 

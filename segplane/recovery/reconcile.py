@@ -144,7 +144,7 @@ def run(
             transactions, store, babies.read, is_dry_run=is_dry_run, progress=progress
         )
         outcomes |= {s: _outcome(s, tail) for s, tail in segments.streams.items()}
-        detached = DetachedStreams(transactions, store, segments.left_streams, is_dry_run)
+        detached = DetachedStreams(transactions, store, segments.left_streams, is_dry_run, progress)
         outcomes |= {s.stream_id: _outcome_of(s) for s in detached.settle()}
         names = take_names(transactions, store, is_dry_run=is_dry_run)
         missing = settle_gone(

@@ -10,7 +10,7 @@ from meta.config import Settings
 from meta.errors import MetaError, StreamStopped
 from segments.baby import BabyKind
 from segments.keys import baby_prefix
-from segplane.recovery import lost_segments, unknown_babies
+from segplane.recovery import detached_streams, lost_segments, unknown_babies
 from tests.support.meta import backups, rollback
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, texts
 from tests.support.reconciling import (
@@ -32,9 +32,14 @@ def _no_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_stream_whose_collector_is_gone_ends_only_once_its_segments_are_back(
-    meta_settings: Settings, empty_database_url: str, tmp_path: Path
+    meta_settings: Settings,
+    empty_database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Babies that were merged and deleted since the backup leave a hole before later babies."""
+    monkeypatch.setattr(detached_streams, "PROGRESS_EVERY", 1)
+    said: list[str] = []
     hasty = with_lifetimes(meta_settings, tombstone_grace=0.0)
     with running(hasty) as tools:
         silent = CollectorDriver(tools.meta, dataset(tools.meta))
@@ -56,9 +61,10 @@ def test_a_stream_whose_collector_is_gone_ends_only_once_its_segments_are_back(
         for _ in range(2):
             nursery(tools.meta, stream_timeout_secs=1e-9).cycle()
 
-        report = run(tools, empty_database_url)
+        report = run(tools, empty_database_url, said.append)
 
         assert report.is_complete, report
+        assert said[-2:] == ["1 detached streams", "1 of 1 detached streams"]
         for _ in range(3):
             nursery(tools.meta, stream_timeout_secs=1e-9).cycle()
         assert texts(silent) == expected

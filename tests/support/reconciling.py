@@ -1,6 +1,6 @@
 """A database that goes back by pg_dump and pg_restore, and what brings its losses back."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -54,11 +54,13 @@ def command(settings: Settings, database_url: str, *arguments: str) -> Result:
     return CliRunner().invoke(app, ["catalog", "reconcile", *options, *named, *arguments])
 
 
-def run(tools: Tools, database_url: str) -> ReconcileReport:
+def run(
+    tools: Tools, database_url: str, progress: Callable[[str], None] = lambda _: None
+) -> ReconcileReport:
     """Bring back what is unknown."""
     database = Database(DatabaseSettings(url=database_url))
     try:
-        return reconcile.run(database, tools.store, is_dry_run=False)
+        return reconcile.run(database, tools.store, is_dry_run=False, progress=progress)
     finally:
         database.close()
 

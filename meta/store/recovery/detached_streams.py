@@ -37,6 +37,10 @@ _PAGE = text(f"""
     SELECT p.id::text, coalesce(min(k.id::text) FILTER (WHERE k.id > p.id OR k.is_current), '')
     FROM page p JOIN keys k ON k.key = p.key GROUP BY p.id ORDER BY p.id
 """)  # noqa: S608
+_COUNT = text(f"""
+    SELECT count(*) FROM ingest_streams s
+    WHERE s.stopped_offset IS NULL AND {IS_DETACHED.format("s")}
+""")  # noqa: S608
 _ATTACH = text(f"""
     UPDATE ingest_streams s SET collector_id = {_KEY}, changed_version = :version
     WHERE s.id = :stream AND s.stopped_offset IS NULL AND {IS_DETACHED.format("s")}
@@ -52,6 +56,11 @@ class DetachedStream:
 
     stream_id: str
     successor: str
+
+
+def count(tx: Transaction) -> int:
+    """Count the detached streams."""
+    return int(tx.execute(_COUNT).scalar_one())
 
 
 def page(tx: Transaction, after: UUID, most: int) -> list[DetachedStream]:

@@ -14,7 +14,6 @@ from dataplane.processes.child_process import receive, send
 from kql.scope import GROUP_DATASETS_MAX
 from meta.client import MetaClient
 from meta.errors import MetaError, NotFound, RoleRefused
-from meta.v1 import catalog_pb2
 from segments.errors import ObjectMissing, SegmentsError
 from segments.keys import join_key, store_of
 from segments.location import StoreLocation
@@ -144,14 +143,12 @@ class Broker:
         return replace(listed, files=shown)
 
     def _open(self, request: Any) -> RemoteDataset:
-        name, as_of, nanos = str(request["name"]), request["as_of"], 0
+        bounds, nanos = TimeBounds(request["start"], request["end"]), 0
+        use, version = self._use(str(request["name"]), request["as_of"], bounds)
         if request["adjusts_time"]:
             # A kept dataset may have been opened before the present one was set.
-            asked = catalog_pb2.GetDatasetRequest(name=name, at_version=as_of)
-            dataset_id = self._client.catalog.GetDataset(asked).id
-            nanos = settings_at(self._client, dataset_id, None).time_adjustment_nanos
-        bounds = TimeBounds(request["start"], request["end"]).moved(-nanos)
-        use, version = self._use(name, as_of, bounds)
+            nanos = settings_at(self._client, use.dataset_id, None).time_adjustment_nanos
+            bounds = bounds.moved(-nanos)
         return self._remote(use, version, bounds, use.files(bounds), nanos)
 
     def _open_newest(self, request: Any) -> RemoteDataset:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from segments.parquet.columns.stored_times import join_time, split_time
 from segments.parquet.schema import TIMESTAMP, time_columns
+from segplane.read.bounds import NANOS_MAX, NANOS_MIN
 from segplane.read.errors import ReadError
 from segplane.read.pins import VersionPin
 from segplane.read.rows.arrow_source import SegmentsDataset
@@ -41,7 +42,7 @@ def adjusted_batch(batch: pa.RecordBatch, columns: ReadColumns, nanos: int) -> p
         try:
             times = pc.add_checked(times, nanos).cast(TIMESTAMP)
         except pa.ArrowInvalid:
-            raise ReadError(f"a {name} with its adjustment is beyond 64 bits") from None
+            raise ReadError(_beyond(name)) from None
         for column, values in zip((name, remainder), split_time(times), strict=True):
             index = batch.schema.get_field_index(column)
             batch = batch.set_column(index, batch.schema.field(index), values)
@@ -69,10 +70,25 @@ def _batches(
 
 
 def adjusted_sql(times: dict[str, str], nanos: int) -> str:
-    """Return what replaces the times and nanoseconds of a table of DuckDB."""
+    """Return what replaces the times and nanoseconds of a table of DuckDB.
+
+    A query that reads one beyond 64 bits fails; DuckDB's own times reach further.
+    """
     micros, more = divmod(nanos, _NANOS_PER_MICRO)
-    return ", ".join(
-        f"make_timestamptz(epoch_us({time}) + {micros} + ({remainder} + {more}) // 1000) AS {time},"
-        f" (({remainder} + {more}) % 1000)::INTEGER AS {remainder}"
-        for time, remainder in times.items()
-    )
+    replaced = []
+    for time, remainder in times.items():
+        moved = f"epoch_us({time}) + {micros} + ({remainder} + {more}) // 1000"
+        part = f"(({remainder} + {more}) % 1000)::INTEGER"
+        is_beyond = (
+            f"epoch_us({time})::HUGEINT * 1000 + {remainder} + {nanos}"
+            f" NOT BETWEEN {NANOS_MIN} AND {NANOS_MAX}"
+        )
+        for name, value in ((time, f"make_timestamptz({moved})"), (remainder, part)):
+            replaced.append(
+                f"CASE WHEN {is_beyond} THEN error('{_beyond(time)}') ELSE {value} END AS {name}"
+            )
+    return ", ".join(replaced)
+
+
+def _beyond(name: str) -> str:
+    return f"a {name} with its adjustment is beyond 64 bits"

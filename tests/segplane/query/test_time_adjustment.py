@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from segments.signals import SIGNALS
@@ -13,10 +14,12 @@ from segplane.query.errors import QueryError
 from segplane.query.explain import explanation
 from segplane.query.runs import define_views
 from segplane.query.sources import QueryPlace
+from segplane.read.bounds import NANOS_MAX, NANOS_MIN
 from tests.segplane.query.conftest import QueryDriver
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.meta.grouped_datasets import grouped
 from tests.support.meta.segments import DAY, EPOCH
+from tests.support.parquet.rows import rows_of
 from tests.support.time_adjustment import NANOS, adjust, written_times
 
 
@@ -79,6 +82,41 @@ def test_nanoseconds_are_adjusted_without_the_column_of_their_time(
     both = ask(queries, f"web | project n = {name}_nanos, {name}")
 
     assert sorted(str(row["n"]) for row in alone) == sorted(str(row["n"]) for row in both)
+
+
+def write_observed(segments: SegmentWriter, observed: list[int | None], version: int) -> None:
+    """Write log records with these observed times."""
+    rows = rows_of("logs", len(observed), segments.spec(), seed=1)
+    times: dict[str, list[int | None]] = {
+        "timestamp": [EPOCH] * len(observed),
+        "observed_timestamp": observed,
+    }
+    for name, values in times.items():
+        index, kind = rows.schema.get_field_index(name), rows.schema.field(name)
+        rows = rows.set_column(index, kind, pa.array(values, kind.type))
+    segments.register({"logs": rows}, segments.spec(), format_version=version)
+
+
+@pytest.mark.parametrize("format_version", [1, 2])
+@pytest.mark.parametrize("end", [NANOS_MIN, NANOS_MAX])
+def test_an_observed_time_is_adjusted_up_to_the_end_of_64_bits_and_refused_beyond(
+    queries: QueryDriver, segments: SegmentWriter, format_version: int, end: int
+) -> None:
+    sign = 1 if end == NANOS_MAX else -1
+    write_observed(segments, [end - sign * 1_500, None, EPOCH], format_version)
+    kql = "web | project t = observed_timestamp, n = observed_timestamp_nanos | where isnotnull(n)"
+    sql = "SELECT epoch_us(observed_timestamp) AS t, observed_timestamp_nanos AS n FROM web"
+
+    adjust(segments.client, segments.dataset, sign * 1_500)
+    rows = ask(queries, sql)
+    at_the_end = [None if row["n"] is None else row["t"] * 1_000 + row["n"] for row in rows]
+    adjust(segments.client, segments.dataset, sign * 1_501)
+
+    assert sorted(at_the_end, key=str) == sorted([end, None, EPOCH + sign * 1_500], key=str)
+    for text in (sql, kql):
+        with pytest.raises(QueryError, match="observed_timestamp with its adjustment is beyond 64"):
+            ask(queries, text)
+    assert ask(queries, "web | count")[0]["Count"] == 3
 
 
 def test_a_duration_stays(queries: QueryDriver, segments: SegmentWriter) -> None:

@@ -17,7 +17,7 @@ import structlog
 from dataplane.processes.task_processes import TaskProcesses
 from meta.process.exits import ConfigError, fail
 from segments.errors import RunnerDied, RunnerUnusable, StoreError, StoreUnavailable
-from segments.self_checks import CheckResult
+from segments.self_checks import SelfFinding
 from segments.spark.java import WITHOUT_SPARK, check_java
 from segments.spark.settings import SparkSettings
 
@@ -49,7 +49,7 @@ class TaskRunner(Protocol):
         """Raise RunnerDied if no task can run any more; call it often."""
         ...
 
-    def findings(self) -> Sequence[CheckResult]:
+    def findings(self) -> Sequence[SelfFinding]:
         """Return findings about what runs the tasks, without waiting for it."""
         ...
 

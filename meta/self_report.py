@@ -12,7 +12,7 @@ from typing import NamedTuple
 from meta.process.installed import installed_release
 from meta.process.metrics_address import MetricsAddress
 from meta.v1.status_pb2 import ProcessCheck, ProcessReport
-from segments.self_checks import CheckResult, find_store_use
+from segments.self_checks import SelfFinding, find_store_use
 
 # Longer texts are cut, so that a report stays below meta's bound of 2,048 bytes.
 NAME_BYTES, TEXT_BYTES = 255, 120
@@ -78,7 +78,7 @@ class SelfReport:
         progress: Progress,
         *,
         checks: Iterable[Check] = (),
-        find: Callable[[], Iterable[CheckResult]] = tuple,
+        find: Callable[[], Iterable[SelfFinding]] = tuple,
         certificates: Iterable[Path] = (),
         spark_application: str = "",
     ) -> None:

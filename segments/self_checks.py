@@ -12,7 +12,7 @@ from segments.location import StoreLocation
 FAILURE_SECS = 3_600.0
 
 
-class CheckResult(NamedTuple):
+class SelfFinding(NamedTuple):
     """Result of a check: its subject, whether it is as it should be, and a few words."""
 
     name: str
@@ -46,7 +46,7 @@ def store_used(location: StoreLocation) -> Iterator[None]:
         _last_uses[location] = _Use(time.monotonic(), failure)
 
 
-def find_store_use() -> CheckResult | None:
+def find_store_use() -> SelfFinding | None:
     """Return the last use of the stores, one that failed before others; None = there was none."""
     now = time.monotonic()
     uses = [use for use in tuple(_last_uses.values()) if _counts(use, now)]
@@ -55,8 +55,8 @@ def find_store_use() -> CheckResult | None:
     last = max(uses, key=lambda use: (bool(use.failure), use.ended_at))
     ago = f"{now - last.ended_at:.0f} s ago"
     if last.failure:
-        return CheckResult("store", is_ok=False, text=f"failed {ago}: {last.failure}")
-    return CheckResult("store", is_ok=True, text=f"answered {ago}")
+        return SelfFinding("store", is_ok=False, text=f"failed {ago}: {last.failure}")
+    return SelfFinding("store", is_ok=True, text=f"answered {ago}")
 
 
 def _counts(use: _Use, now: float) -> bool:

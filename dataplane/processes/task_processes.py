@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 from dataplane.processes.child_process import ChildProcess, receive_value, send_value
 from dataplane.processes.task_process import installed_versions
 from segments.errors import ReleaseChanged, TaskFailed
-from segments.self_checks import CheckResult
+from segments.self_checks import SelfFinding
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -122,7 +122,7 @@ class TaskProcesses:
         for process in ended:
             process.end()
 
-    def findings(self) -> Sequence[CheckResult]:
+    def findings(self) -> Sequence[SelfFinding]:
         """Return nothing: a process that ends is started again."""
         return ()
 

@@ -14,7 +14,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from segments.errors import TaskFailed
-from segments.self_checks import CheckResult
+from segments.self_checks import SelfFinding
 from segments.spark.session import check_alive, check_versions, cores, first_line
 from segments.spark.settings import SparkSettings
 from segments.spark.versions import guarded
@@ -86,29 +86,29 @@ class SparkJobs:
         check_alive(self._spark)
         self._answered_at = time.monotonic()
 
-    def findings(self) -> Sequence[CheckResult]:
+    def findings(self) -> Sequence[SelfFinding]:
         """Return whether the JVM runs, and when the application answered `check` last.
 
         Neither is asked anything: an answer may never come.
         """
         return self._find_java(), self._find_application()
 
-    def _find_java(self) -> CheckResult:
+    def _find_java(self) -> SelfFinding:
         process = self._java_process
         code = process.poll() if process is not None else None
         if code is not None:
-            return CheckResult("java", is_ok=False, text=f"{self._java} ended with code {code}")
+            return SelfFinding("java", is_ok=False, text=f"{self._java} ended with code {code}")
         number = f", process {process.pid}" if process is not None else ""
-        return CheckResult("java", is_ok=True, text=f"{self._java}{number}")
+        return SelfFinding("java", is_ok=True, text=f"{self._java}{number}")
 
-    def _find_application(self) -> CheckResult:
+    def _find_application(self) -> SelfFinding:
         now = time.monotonic()
         is_late = self._asked_at > self._answered_at and now - self._asked_at > ANSWER_SECS
         if is_late:
             text = f"the application has not answered for {now - self._asked_at:.0f} s"
-            return CheckResult("spark", is_ok=False, text=text)
+            return SelfFinding("spark", is_ok=False, text=text)
         ago = f"answered {now - self._answered_at:.0f} s ago"
-        return CheckResult("spark", is_ok=True, text=f"{ago}, runs {len(self._labels)} tasks")
+        return SelfFinding("spark", is_ok=True, text=f"{ago}, runs {len(self._labels)} tasks")
 
     def cancel(self, label: str) -> None:
         """End the task with this label; its `run` raises TaskFailed soon after.

@@ -10,7 +10,7 @@ from meta.v1.status_pb2 import ProcessCheck
 from segments import self_checks
 from segments.errors import ObjectExists, ObjectMissing, StoreUnavailable, StoreUnusable
 from segments.location import StoreLocation
-from segments.self_checks import CheckResult, find_store_use
+from segments.self_checks import SelfFinding, find_store_use
 from segments.store.bucket import BucketStore
 from segments.store.folder import FolderStore
 from segments.store.timeouts import RequestTimeouts
@@ -33,8 +33,8 @@ def test_a_folder_fails_from_a_use_that_failed_to_the_next_one_that_did_not(tmp_
     store.put_if_absent("a", b"1")
 
     missing = f"failed 0 s ago: folder {store.root} is missing: mount it or create it"
-    assert failed == CheckResult("store", is_ok=False, text=missing)
-    assert find_store_use() == CheckResult("store", is_ok=True, text="answered 0 s ago")
+    assert failed == SelfFinding("store", is_ok=False, text=missing)
+    assert find_store_use() == SelfFinding("store", is_ok=True, text="answered 0 s ago")
 
 
 def test_an_object_that_exists_or_is_missing_is_an_answer(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_an_object_that_exists_or_is_missing_is_an_answer(tmp_path: Path) -> Non
     with pytest.raises(ObjectMissing):
         store.get("b")
 
-    assert find_store_use() == CheckResult("store", is_ok=True, text="answered 0 s ago")
+    assert find_store_use() == SelfFinding("store", is_ok=True, text="answered 0 s ago")
 
 
 def test_a_bucket_that_does_not_answer_counts_before_one_that_does(
@@ -80,7 +80,7 @@ def test_a_failure_that_no_use_repeated_for_an_hour_does_not_count(
 
 
 def test_findings_of_what_runs_the_tasks_are_checks_of_a_report() -> None:
-    dead = CheckResult("java", is_ok=False, text="Java 17 ended with code 137")
+    dead = SelfFinding("java", is_ok=False, text="Java 17 ended with code 137")
 
     message = SelfReport("nursery", "a", "s", Progress(), find=lambda: [dead]).message()
 

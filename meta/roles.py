@@ -187,7 +187,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
     },
     "StatusService": {
         **dict.fromkeys(("ListProcesses", "PlanDeletion", "PreviewRetention"), (_J, _O, _C)),
-        **dict.fromkeys(("ListFreshness", "ExplainDataset"), (_J, _R, _C)),
+        **dict.fromkeys(("ListFreshness", "ExplainDataset", "ListLineage"), (_J, _R, _C)),
     },
 }
 # The roles that see authors of entries of the catalog, and ingest tokens without their secrets.

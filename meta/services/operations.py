@@ -32,6 +32,7 @@ from meta.services.status import (
     deletion_plan,
     explanations,
     freshness,
+    lineages,
     processes,
     retention_preview,
 )
@@ -65,7 +66,7 @@ OPERATIONS = (
     workers,
 )
 RESOURCES = (resources, dataset_numbers, groups, locks, vacuums, creator_quotas)
-STATUS = (processes, freshness, explanations, deletion_plan, retention_preview)
+STATUS = (processes, freshness, explanations, deletion_plan, retention_preview, lineages)
 
 
 def find_in(modules: Sequence[ModuleType], server: ServerParts) -> Callable[[str], Any]:

@@ -1148,3 +1148,309 @@ class PreviewRetentionResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__last_nanos) -> _WhichOneofReturnType__last_nanos | None: ...
 
 Global___PreviewRetentionResponse: _TypeAlias = PreviewRetentionResponse  # noqa: Y015
+
+@_typing.final
+class ListLineageRequest(_message.Message):
+    """Request of ListLineage: of a baby segment, or of a segment."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    OFFSET_FIELD_NUMBER: _builtins.int
+    SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    stream_id: _builtins.str
+    """Stream of the baby segment; unset = segment_id counts."""
+    offset: _builtins.int
+    """Offset of the baby segment."""
+    segment_id: _builtins.str
+    """The segment; unset = stream_id and offset count."""
+    limit: _builtins.int
+    """Most registrations, and most segments. 0 = 100; at most 1,000."""
+    def __init__(
+        self,
+        *,
+        stream_id: _builtins.str | None = ...,
+        offset: _builtins.int = ...,
+        segment_id: _builtins.str | None = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_segment_id", b"_segment_id", "_stream_id", b"_stream_id", "segment_id", b"segment_id", "stream_id", b"stream_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_segment_id", b"_segment_id", "_stream_id", b"_stream_id", "limit", b"limit", "offset", b"offset", "segment_id", b"segment_id", "stream_id", b"stream_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__segment_id: _TypeAlias = _typing.Literal["segment_id"]  # noqa: Y015
+    _WhichOneofArgType__segment_id: _TypeAlias = _typing.Literal["_segment_id", b"_segment_id"]  # noqa: Y015
+    _WhichOneofReturnType__stream_id: _TypeAlias = _typing.Literal["stream_id"]  # noqa: Y015
+    _WhichOneofArgType__stream_id: _TypeAlias = _typing.Literal["_stream_id", b"_stream_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__segment_id) -> _WhichOneofReturnType__segment_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__stream_id) -> _WhichOneofReturnType__stream_id | None: ...
+
+Global___ListLineageRequest: _TypeAlias = ListLineageRequest  # noqa: Y015
+
+@_typing.final
+class ListLineageResponse(_message.Message):
+    """Lineage as far as it is kept; registrations are kept while a segment with their records lives."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    REGISTRATIONS_FIELD_NUMBER: _builtins.int
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    IS_CUT_FIELD_NUMBER: _builtins.int
+    DATABASE_TIME_NANOS_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """Version of the catalog at which all of it is so."""
+    is_cut: _builtins.bool
+    """True = there are more registrations or segments than the limit."""
+    database_time_nanos: _builtins.int
+    """Database's clock."""
+    @_builtins.property
+    def registrations(self) -> _containers.RepeatedCompositeFieldContainer[Global___LineageRegistration]:
+        """Registrations by version."""
+
+    @_builtins.property
+    def segments(self) -> _containers.RepeatedCompositeFieldContainer[Global___LineageSegment]:
+        """Segments in the order of their ids, which is that of their creation."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        registrations: _abc.Iterable[Global___LineageRegistration] | None = ...,
+        segments: _abc.Iterable[Global___LineageSegment] | None = ...,
+        is_cut: _builtins.bool = ...,
+        database_time_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["database_time_nanos", b"database_time_nanos", "is_cut", b"is_cut", "registrations", b"registrations", "segments", b"segments", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListLineageResponse: _TypeAlias = ListLineageResponse  # noqa: Y015
+
+@_typing.final
+class LineageRegistration(_message.Message):
+    """One registration: baby segments of a stream were merged into a dataset."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    FIRST_OFFSET_FIELD_NUMBER: _builtins.int
+    LAST_OFFSET_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    REGISTERED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    stream_id: _builtins.str
+    """Stream id."""
+    dataset_id: _builtins.str
+    """Dataset id."""
+    first_offset: _builtins.int
+    """Offset of the first baby segment."""
+    last_offset: _builtins.int
+    """Offset of the last baby segment."""
+    version: _builtins.int
+    """Version from which readers see their records."""
+    registered_at_nanos: _builtins.int
+    """Time of the registration."""
+    segment_id: _builtins.str
+    """Its first segment; unset = the baby segments held nothing of the dataset."""
+    def __init__(
+        self,
+        *,
+        stream_id: _builtins.str = ...,
+        dataset_id: _builtins.str = ...,
+        first_offset: _builtins.int = ...,
+        last_offset: _builtins.int = ...,
+        version: _builtins.int = ...,
+        registered_at_nanos: _builtins.int = ...,
+        segment_id: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_segment_id", b"_segment_id", "segment_id", b"segment_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_segment_id", b"_segment_id", "dataset_id", b"dataset_id", "first_offset", b"first_offset", "last_offset", b"last_offset", "registered_at_nanos", b"registered_at_nanos", "segment_id", b"segment_id", "stream_id", b"stream_id", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__segment_id: _TypeAlias = _typing.Literal["segment_id"]  # noqa: Y015
+    _WhichOneofArgType__segment_id: _TypeAlias = _typing.Literal["_segment_id", b"_segment_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__segment_id) -> _WhichOneofReturnType__segment_id | None: ...
+
+Global___LineageRegistration: _TypeAlias = LineageRegistration  # noqa: Y015
+
+@_typing.final
+class LineageSegment(_message.Message):
+    """One segment, and the merge that wrote it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    CREATED_VERSION_FIELD_NUMBER: _builtins.int
+    CREATED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    TOMBSTONE_VERSION_FIELD_NUMBER: _builtins.int
+    TOMBSTONE_AT_NANOS_FIELD_NUMBER: _builtins.int
+    NUMBER_OF_EVENTS_FIELD_NUMBER: _builtins.int
+    COMPRESSED_SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    MERGE_COUNT_FIELD_NUMBER: _builtins.int
+    OPEN_TASK_ID_FIELD_NUMBER: _builtins.int
+    IS_EXCLUDED_FIELD_NUMBER: _builtins.int
+    INPUT_IDS_FIELD_NUMBER: _builtins.int
+    MERGE_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Segment id."""
+    dataset_id: _builtins.str
+    """Dataset id; unset = its row is deleted, and with it all fields up to is_excluded."""
+    dataset_name: _builtins.str
+    """Dataset name."""
+    created_version: _builtins.int
+    """Version from which readers see it."""
+    created_at_nanos: _builtins.int
+    """Time of its registration."""
+    tombstone_version: _builtins.int
+    """Version from which readers do not see it any more; unset = they see it."""
+    tombstone_at_nanos: _builtins.int
+    """Time from which on readers of new versions do not see it."""
+    number_of_events: _builtins.int
+    """Records."""
+    compressed_size_bytes: _builtins.int
+    """Bytes of the object."""
+    merge_count: _builtins.int
+    """Merges between a nursery's segment and it; a rewrite does not count."""
+    open_task_id: _builtins.str
+    """The open merge task that has it as an input; unset = none."""
+    is_excluded: _builtins.bool
+    """True = a merge could not read it, and it is excluded from merges."""
+    @_builtins.property
+    def input_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Those of the listed segments that were merged into it."""
+
+    @_builtins.property
+    def merge(self) -> Global___LineageMerge:
+        """The merge that wrote it; unset = none did, or its task is no longer kept."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        dataset_id: _builtins.str | None = ...,
+        dataset_name: _builtins.str | None = ...,
+        created_version: _builtins.int | None = ...,
+        created_at_nanos: _builtins.int | None = ...,
+        tombstone_version: _builtins.int | None = ...,
+        tombstone_at_nanos: _builtins.int | None = ...,
+        number_of_events: _builtins.int | None = ...,
+        compressed_size_bytes: _builtins.int | None = ...,
+        merge_count: _builtins.int | None = ...,
+        open_task_id: _builtins.str | None = ...,
+        is_excluded: _builtins.bool | None = ...,
+        input_ids: _abc.Iterable[_builtins.str] | None = ...,
+        merge: Global___LineageMerge | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_compressed_size_bytes", b"_compressed_size_bytes", "_created_at_nanos", b"_created_at_nanos", "_created_version", b"_created_version", "_dataset_id", b"_dataset_id", "_dataset_name", b"_dataset_name", "_is_excluded", b"_is_excluded", "_merge", b"_merge", "_merge_count", b"_merge_count", "_number_of_events", b"_number_of_events", "_open_task_id", b"_open_task_id", "_tombstone_at_nanos", b"_tombstone_at_nanos", "_tombstone_version", b"_tombstone_version", "compressed_size_bytes", b"compressed_size_bytes", "created_at_nanos", b"created_at_nanos", "created_version", b"created_version", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "is_excluded", b"is_excluded", "merge", b"merge", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "open_task_id", b"open_task_id", "tombstone_at_nanos", b"tombstone_at_nanos", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_compressed_size_bytes", b"_compressed_size_bytes", "_created_at_nanos", b"_created_at_nanos", "_created_version", b"_created_version", "_dataset_id", b"_dataset_id", "_dataset_name", b"_dataset_name", "_is_excluded", b"_is_excluded", "_merge", b"_merge", "_merge_count", b"_merge_count", "_number_of_events", b"_number_of_events", "_open_task_id", b"_open_task_id", "_tombstone_at_nanos", b"_tombstone_at_nanos", "_tombstone_version", b"_tombstone_version", "compressed_size_bytes", b"compressed_size_bytes", "created_at_nanos", b"created_at_nanos", "created_version", b"created_version", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "id", b"id", "input_ids", b"input_ids", "is_excluded", b"is_excluded", "merge", b"merge", "merge_count", b"merge_count", "number_of_events", b"number_of_events", "open_task_id", b"open_task_id", "tombstone_at_nanos", b"tombstone_at_nanos", "tombstone_version", b"tombstone_version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__compressed_size_bytes: _TypeAlias = _typing.Literal["compressed_size_bytes"]  # noqa: Y015
+    _WhichOneofArgType__compressed_size_bytes: _TypeAlias = _typing.Literal["_compressed_size_bytes", b"_compressed_size_bytes"]  # noqa: Y015
+    _WhichOneofReturnType__created_at_nanos: _TypeAlias = _typing.Literal["created_at_nanos"]  # noqa: Y015
+    _WhichOneofArgType__created_at_nanos: _TypeAlias = _typing.Literal["_created_at_nanos", b"_created_at_nanos"]  # noqa: Y015
+    _WhichOneofReturnType__created_version: _TypeAlias = _typing.Literal["created_version"]  # noqa: Y015
+    _WhichOneofArgType__created_version: _TypeAlias = _typing.Literal["_created_version", b"_created_version"]  # noqa: Y015
+    _WhichOneofReturnType__dataset_id: _TypeAlias = _typing.Literal["dataset_id"]  # noqa: Y015
+    _WhichOneofArgType__dataset_id: _TypeAlias = _typing.Literal["_dataset_id", b"_dataset_id"]  # noqa: Y015
+    _WhichOneofReturnType__dataset_name: _TypeAlias = _typing.Literal["dataset_name"]  # noqa: Y015
+    _WhichOneofArgType__dataset_name: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name"]  # noqa: Y015
+    _WhichOneofReturnType__is_excluded: _TypeAlias = _typing.Literal["is_excluded"]  # noqa: Y015
+    _WhichOneofArgType__is_excluded: _TypeAlias = _typing.Literal["_is_excluded", b"_is_excluded"]  # noqa: Y015
+    _WhichOneofReturnType__merge: _TypeAlias = _typing.Literal["merge"]  # noqa: Y015
+    _WhichOneofArgType__merge: _TypeAlias = _typing.Literal["_merge", b"_merge"]  # noqa: Y015
+    _WhichOneofReturnType__merge_count: _TypeAlias = _typing.Literal["merge_count"]  # noqa: Y015
+    _WhichOneofArgType__merge_count: _TypeAlias = _typing.Literal["_merge_count", b"_merge_count"]  # noqa: Y015
+    _WhichOneofReturnType__number_of_events: _TypeAlias = _typing.Literal["number_of_events"]  # noqa: Y015
+    _WhichOneofArgType__number_of_events: _TypeAlias = _typing.Literal["_number_of_events", b"_number_of_events"]  # noqa: Y015
+    _WhichOneofReturnType__open_task_id: _TypeAlias = _typing.Literal["open_task_id"]  # noqa: Y015
+    _WhichOneofArgType__open_task_id: _TypeAlias = _typing.Literal["_open_task_id", b"_open_task_id"]  # noqa: Y015
+    _WhichOneofReturnType__tombstone_at_nanos: _TypeAlias = _typing.Literal["tombstone_at_nanos"]  # noqa: Y015
+    _WhichOneofArgType__tombstone_at_nanos: _TypeAlias = _typing.Literal["_tombstone_at_nanos", b"_tombstone_at_nanos"]  # noqa: Y015
+    _WhichOneofReturnType__tombstone_version: _TypeAlias = _typing.Literal["tombstone_version"]  # noqa: Y015
+    _WhichOneofArgType__tombstone_version: _TypeAlias = _typing.Literal["_tombstone_version", b"_tombstone_version"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__compressed_size_bytes) -> _WhichOneofReturnType__compressed_size_bytes | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__created_at_nanos) -> _WhichOneofReturnType__created_at_nanos | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__created_version) -> _WhichOneofReturnType__created_version | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__dataset_id) -> _WhichOneofReturnType__dataset_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__dataset_name) -> _WhichOneofReturnType__dataset_name | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__is_excluded) -> _WhichOneofReturnType__is_excluded | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__merge) -> _WhichOneofReturnType__merge | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__merge_count) -> _WhichOneofReturnType__merge_count | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__number_of_events) -> _WhichOneofReturnType__number_of_events | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__open_task_id) -> _WhichOneofReturnType__open_task_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__tombstone_at_nanos) -> _WhichOneofReturnType__tombstone_at_nanos | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__tombstone_version) -> _WhichOneofReturnType__tombstone_version | None: ...
+
+Global___LineageSegment: _TypeAlias = LineageSegment  # noqa: Y015
+
+@_typing.final
+class LineageMerge(_message.Message):
+    """One completed merge or rewrite."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TASK_ID_FIELD_NUMBER: _builtins.int
+    IS_REWRITE_FIELD_NUMBER: _builtins.int
+    SEGMENT_COUNT_FIELD_NUMBER: _builtins.int
+    PLANNED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    ATTEMPT_FIELD_NUMBER: _builtins.int
+    WORKER_ID_FIELD_NUMBER: _builtins.int
+    CLAIMED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    FINISHED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    task_id: _builtins.str
+    """Task id."""
+    is_rewrite: _builtins.bool
+    """True = a rewrite of one segment, which does not count as a merge."""
+    segment_count: _builtins.int
+    """Number of its inputs."""
+    planned_at_nanos: _builtins.int
+    """When it was planned."""
+    attempt: _builtins.int
+    """The attempt that completed it: 1, 2, ..."""
+    worker_id: _builtins.str
+    """Worker of that attempt; "" to readers."""
+    claimed_at_nanos: _builtins.int
+    """When the worker claimed it."""
+    finished_at_nanos: _builtins.int
+    """When it was completed."""
+    def __init__(
+        self,
+        *,
+        task_id: _builtins.str = ...,
+        is_rewrite: _builtins.bool = ...,
+        segment_count: _builtins.int = ...,
+        planned_at_nanos: _builtins.int = ...,
+        attempt: _builtins.int = ...,
+        worker_id: _builtins.str = ...,
+        claimed_at_nanos: _builtins.int = ...,
+        finished_at_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "claimed_at_nanos", b"claimed_at_nanos", "finished_at_nanos", b"finished_at_nanos", "is_rewrite", b"is_rewrite", "planned_at_nanos", b"planned_at_nanos", "segment_count", b"segment_count", "task_id", b"task_id", "worker_id", b"worker_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LineageMerge: _TypeAlias = LineageMerge  # noqa: Y015

@@ -61,6 +61,11 @@ class StatusServiceStub:
                 request_serializer=meta_dot_v1_dot_status__pb2.PreviewRetentionRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_status__pb2.PreviewRetentionResponse.FromString,
                 _registered_method=True)
+        self.ListLineage = channel.unary_unary(
+                '/meta.v1.StatusService/ListLineage',
+                request_serializer=meta_dot_v1_dot_status__pb2.ListLineageRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_status__pb2.ListLineageResponse.FromString,
+                _registered_method=True)
 
 
 class StatusServiceServicer:
@@ -107,6 +112,14 @@ class StatusServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListLineage(self, request, context):
+        """Lists the registrations and segments that the records of one baby segment have come through, or
+        those of one segment in both directions, at one moment. Nothing changes.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_StatusServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -134,6 +147,11 @@ def add_StatusServiceServicer_to_server(servicer, server):
                     servicer.PreviewRetention,
                     request_deserializer=meta_dot_v1_dot_status__pb2.PreviewRetentionRequest.FromString,
                     response_serializer=meta_dot_v1_dot_status__pb2.PreviewRetentionResponse.SerializeToString,
+            ),
+            'ListLineage': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListLineage,
+                    request_deserializer=meta_dot_v1_dot_status__pb2.ListLineageRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_status__pb2.ListLineageResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -273,6 +291,33 @@ class StatusService:
             '/meta.v1.StatusService/PreviewRetention',
             meta_dot_v1_dot_status__pb2.PreviewRetentionRequest.SerializeToString,
             meta_dot_v1_dot_status__pb2.PreviewRetentionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListLineage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.StatusService/ListLineage',
+            meta_dot_v1_dot_status__pb2.ListLineageRequest.SerializeToString,
+            meta_dot_v1_dot_status__pb2.ListLineageResponse.FromString,
             options,
             channel_credentials,
             insecure,

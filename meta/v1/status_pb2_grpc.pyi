@@ -53,6 +53,10 @@ class StatusServiceStub:
     """
     PreviewRetention: _grpc.UnaryUnaryMultiCallable[_status_pb2.PreviewRetentionRequest, _status_pb2.PreviewRetentionResponse]
     """Counts what a retention would delete at once, as SetDatasetSettings does. Nothing changes."""
+    ListLineage: _grpc.UnaryUnaryMultiCallable[_status_pb2.ListLineageRequest, _status_pb2.ListLineageResponse]
+    """Lists the registrations and segments that the records of one baby segment have come through, or
+    those of one segment in both directions, at one moment. Nothing changes.
+    """
 
 @_typing.type_check_only
 class StatusServiceAsyncStub(StatusServiceStub):
@@ -79,6 +83,10 @@ class StatusServiceAsyncStub(StatusServiceStub):
     """
     PreviewRetention: _aio.UnaryUnaryMultiCallable[_status_pb2.PreviewRetentionRequest, _status_pb2.PreviewRetentionResponse]  # type: ignore[assignment]
     """Counts what a retention would delete at once, as SetDatasetSettings does. Nothing changes."""
+    ListLineage: _aio.UnaryUnaryMultiCallable[_status_pb2.ListLineageRequest, _status_pb2.ListLineageResponse]  # type: ignore[assignment]
+    """Lists the registrations and segments that the records of one baby segment have come through, or
+    those of one segment in both directions, at one moment. Nothing changes.
+    """
 
 class StatusServiceServicer:
     """State of the installation: its processes, and how far the data of each dataset has come. An addition
@@ -127,5 +135,14 @@ class StatusServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_status_pb2.PreviewRetentionResponse, _abc.Awaitable[_status_pb2.PreviewRetentionResponse]]:
         """Counts what a retention would delete at once, as SetDatasetSettings does. Nothing changes."""
+
+    def ListLineage(
+        self,
+        request: _status_pb2.ListLineageRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_status_pb2.ListLineageResponse, _abc.Awaitable[_status_pb2.ListLineageResponse]]:
+        """Lists the registrations and segments that the records of one baby segment have come through, or
+        those of one segment in both directions, at one moment. Nothing changes.
+        """
 
 def add_StatusServiceServicer_to_server(servicer: StatusServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -51,6 +51,7 @@ REFUSALS = {
     "PostgresError": (EXIT_USAGE, ""),
     "QueryError": (EXIT_REFUSED, ""),
     "ReadError": (EXIT_REFUSED, ""),
+    "RecordNotFound": (EXIT_REFUSED, ""),
     "ReconcileRefused": (EXIT_REFUSED, ""),
     "RepairRefused": (EXIT_REFUSED, ""),
     "ReplayRefused": (EXIT_REFUSED, ""),

@@ -49,6 +49,9 @@ COMMANDS = {
         "why": "Show which stage holds a dataset's data, and the next step. Exit code 1 if a person"
         " has to act."
     },
+    "operate.trace": {
+        "trace": "Show what records have come through, from their commit to readers."
+    },
     "operate.workers": {
         "workers": "Show processes as status does; give settings to a worker or a class of workers."
     },

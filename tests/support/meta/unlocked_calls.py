@@ -40,6 +40,7 @@ READING = frozenset(
         "ListDeniedCalls",
         "ListFreshness",
         "ListIngestTokens",
+        "ListLineage",
         "ListLosses",
         "ListMergeTasks",
         "ListParkedStreams",

@@ -267,3 +267,18 @@ def _(world: World, n: int) -> int:
     replies = list(world.client.operations.CheckConsistency(requests))
     kinds = [finding.kind for reply in replies for finding in reply.findings]
     return kinds.count(ops.FINDING_KIND_TASK_INPUT_DEAD)
+
+
+@of("`ListLineage.limit`")
+def _(world: World, n: int) -> int:
+    dataset, _ = longest(world)
+    first = str(uuid4())
+    world.execute(
+        "INSERT INTO segment_lineage (input_id, output_id) SELECT :first, s.id FROM segments s"
+        " JOIN datasets d ON d.key = s.dataset_key WHERE d.name = :dataset LIMIT :n",
+        first=UUID(first),
+        dataset=dataset,
+        n=n,
+    )
+    request = status_pb2.ListLineageRequest(segment_id=first, limit=n)
+    return len(world.client.status.ListLineage(request).segments)

@@ -1,11 +1,11 @@
-"""Metadata of tables, and links of projections, at a limit: accepted there, refused beyond it."""
+"""Metadata of tables, links of projections and lineage at a limit: accepted there, refused beyond it."""
 
 from contextlib import suppress
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from meta.errors import NotFound
 from meta.v1 import catalog_pb2 as cat
-from meta.v1 import common_pb2
+from meta.v1 import common_pb2, status_pb2
 from meta.v1 import operations_pb2 as ops
 from tests.support.meta.limits.world import Case, World, case_of
 
@@ -111,3 +111,25 @@ def _(world: World, n: int) -> None:
     )
     update = cat.UpdateSchemaRequest(id=made.id, column_order=names[::-1])
     world.client.catalog.UpdateSchema(update)
+
+
+@of("merges of segments without a row in `ListLineage`")
+def _(world: World, n: int) -> int:
+    first = uuid4()
+    world.execute(
+        # Ids that begin with the milliseconds of now, as of any UUID of version 7.
+        "WITH made AS (SELECT (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint), 12, '0')"
+        " || '70008000' || lpad(to_hex(k), 12, '0'))::uuid AS id FROM generate_series(1, :n) k),"
+        " linked AS (INSERT INTO segment_lineage (input_id, output_id) SELECT :first, id FROM made)"
+        " INSERT INTO merge_tasks (id, dataset_key, state, finished_at, output_segment_id,"
+        " output_merge_count, segment_count, smallest_size, largest_size, smallest_compressed_size,"
+        " largest_compressed_size, total_size, total_compressed_size, start_ns, end_ns)"
+        " SELECT gen_random_uuid(), d.key, 2, now(), made.id, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1"
+        " FROM made, datasets d WHERE d.id = :dataset",
+        first=first,
+        dataset=UUID(world.dataset),
+        n=n,
+    )
+    request = status_pb2.ListLineageRequest(segment_id=str(first), limit=1_000)
+    segments = world.client.status.ListLineage(request).segments
+    return sum(segment.HasField("merge") for segment in segments)

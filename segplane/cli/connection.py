@@ -37,6 +37,7 @@ REFUSALS = {
     "ChildFailed": (EXIT_REFUSED, ""),
     "ConfigError": (EXIT_USAGE, ""),
     "CursorRefused": (EXIT_USAGE, ""),
+    "DatasetUnfit": (EXIT_REFUSED, ""),
     "DatabaseNotEmpty": (EXIT_REFUSED, ""),
     "DeliveryFailed": (EXIT_REFUSED, ""),
     "DemoFailed": (EXIT_REFUSED, "the demo failed: "),

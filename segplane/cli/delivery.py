@@ -24,7 +24,8 @@ _POLL_SECS = 0.5
 _REQUEST_SECS = 60.0
 # 0 = no answer.
 _AGAIN = (0, 429, 502, 503, 504)
-_RUN, _NUMBER = "segplane.test_send.run", "segplane.test_send.number"
+# Attributes of a record: its run, and its number in the run.
+RUN, NUMBER = "segplane.test_send.run", "segplane.test_send.number"
 
 
 class DeliveryFailed(Exception):
@@ -62,8 +63,7 @@ def deliver(
     run, started = uuid4().hex, time.monotonic()
     sent_at = time.time_ns()
     for first in range(0, count, _BATCH_RECORDS):
-        numbers = range(first, min(count, first + _BATCH_RECORDS))
-        _send(target, _export(run, numbers))
+        send(target, run, range(first, min(count, first + _BATCH_RECORDS)))
     yield Step("acknowledged", count, time.monotonic() - started)
     for name, open_at in steps.items():
         _await(name, partial(open_at, sent_at), run, count, started + timeout_secs)
@@ -75,7 +75,7 @@ def _await(
 ) -> None:
     while True:
         with open_now() as dataset:
-            numbers = _numbers(dataset, run)
+            numbers = numbers_of(dataset, run)
         if len(numbers) > len(set(numbers)):
             raise DeliveryFailed(
                 f"{len(numbers) - len(set(numbers))} of {count} records are there twice"
@@ -90,12 +90,12 @@ def _await(
         time.sleep(_POLL_SECS)
 
 
-def _numbers(dataset: OpenDataset, run: str) -> list[int]:
-    """Return the numbers of a run's records."""
+def numbers_of(dataset: OpenDataset, run: str) -> list[int]:
+    """Return the numbers of a run's records; one that is there twice has its number twice."""
     numbers: list[int] = []
     for batch in dataset.to_reader():
         texts = batch.column("attributes").to_pylist()
-        numbers += [int(json.loads(text)[_NUMBER]) for text in texts if text and run in text]
+        numbers += [int(json.loads(text)[NUMBER]) for text in texts if text and run in text]
     return numbers
 
 
@@ -107,8 +107,8 @@ def _export(run: str, numbers: range) -> bytes:
             "severityNumber": 9,
             "body": {"stringValue": f"test record {number}"},
             "attributes": [
-                {"key": _RUN, "value": {"stringValue": run}},
-                {"key": _NUMBER, "value": {"intValue": str(number)}},
+                {"key": RUN, "value": {"stringValue": run}},
+                {"key": NUMBER, "value": {"intValue": str(number)}},
             ],
         }
         for number in numbers
@@ -118,12 +118,12 @@ def _export(run: str, numbers: range) -> bytes:
     return json.dumps({"resourceLogs": [resource_logs]}).encode()
 
 
-def _send(target: OtlpTarget, body: bytes) -> None:
-    """Send an export; raises DeliveryFailed unless all of it is accepted."""
+def send(target: OtlpTarget, run: str, numbers: range, request_secs: float = _REQUEST_SECS) -> None:
+    """Send records of a run as one export; raises DeliveryFailed unless all are accepted."""
     if not target.endpoint.startswith(("http://", "https://")):
         raise DeliveryFailed(f"endpoint {target.endpoint!r} is not an http:// or https:// address")
     url = f"{target.endpoint.rstrip('/')}/v1/logs"
-    status, reply = post(url, target.token, body, "application/json")
+    status, reply = post(url, target.token, _export(run, numbers), "application/json", request_secs)
     if not status:
         raise DeliveryFailed(f"the collector at {url} cannot be reached: {reply.decode()}")
     if status != HTTPStatus.OK:
@@ -133,7 +133,9 @@ def _send(target: OtlpTarget, body: bytes) -> None:
         raise DeliveryFailed(f"the collector rejected {rejected}: {partial.get('errorMessage')}")
 
 
-def post(url: str, token: str, body: bytes, media_type: str) -> tuple[int, bytes]:
+def post(
+    url: str, token: str, body: bytes, media_type: str, request_secs: float = _REQUEST_SECS
+) -> tuple[int, bytes]:
     """Send an export until it is answered; a collector takes a repeated one once.
 
     Returns the status and body; the status is 0 if there is none, and the body the reason.
@@ -141,7 +143,7 @@ def post(url: str, token: str, body: bytes, media_type: str) -> tuple[int, bytes
     headers = {"content-type": media_type, "authorization": f"Bearer {token}"}
     for tries in range(1, _TRIES_MAX + 1):
         try:
-            with urlopen(Request(url, body, headers), timeout=_REQUEST_SECS) as answer:
+            with urlopen(Request(url, body, headers), timeout=request_secs) as answer:
                 return answer.status, answer.read()
         except HTTPError as error:
             status, reply = error.code, error.read()

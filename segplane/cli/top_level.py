@@ -85,6 +85,10 @@ COMMANDS = {
     "send.delivery": {
         "test-send": "Send log records and wait until readers see each of them once."
     },
+    "send.canary": {
+        "canary": "Send a log record at an interval and follow each until readers see it once."
+        " Exit code 1 if one is lost, late or doubled."
+    },
     "access.login": {
         "login": "Log in to a meta and keep the credential for later commands.",
         "logout": "Forget the credential that `segplane login` has saved.",

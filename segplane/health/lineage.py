@@ -125,8 +125,12 @@ def _commit(located: operations_pb2.LocateOffsetResponse) -> Iterator[TracedStep
     yield TracedStep(
         LineageStep.COMMITTED,
         baby.committed_at_nanos,
-        detail=f"{baby.num_records} records, {size_text(baby.size_bytes)}{reaped}",
+        detail=f"{_records(baby.num_records)}, {size_text(baby.size_bytes)}{reaped}",
     )
+
+
+def _records(number: int) -> str:
+    return f"{number:,} record{'s' * (number != 1)}"
 
 
 def _lineage_steps(reply: pb.ListLineageResponse) -> Iterator[TracedStep]:
@@ -162,7 +166,7 @@ def _of_row(
     segment: pb.LineageSegment, step: LineageStep, at_nanos: int, version: int, more: str = ""
 ) -> TracedStep:
     size = size_text(segment.compressed_size_bytes)
-    detail = f"{segment.number_of_events} records, {size}{more}"
+    detail = f"{_records(segment.number_of_events)}, {size}{more}"
     return TracedStep(step, at_nanos, version, segment.dataset_id, segment.id, detail=detail)
 
 

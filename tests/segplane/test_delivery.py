@@ -1,36 +1,12 @@
 """test-send against a real stack: acknowledged, visible, merged."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 from click.testing import CliRunner, Result
 
 from segplane.__main__ import app
 from segplane.stack.config import StackSettings
 from segplane.stack.dev import COLLECTOR, Stack
-from tests.support.nursery.drivers import nursery
-
-
-@contextmanager
-def merging(stack: Stack) -> Iterator[None]:
-    """Run a nursery without Spark."""
-    is_over = threading.Event()
-
-    def run(client: object) -> None:
-        merges = nursery(client)  # type: ignore[arg-type]
-        while not is_over.wait(0.1):
-            merges.cycle()
-
-    with stack.connect() as client:
-        thread = threading.Thread(target=run, args=(client,))
-        thread.start()
-        try:
-            yield
-        finally:
-            is_over.set()
-            thread.join()
+from tests.support.nursery.merging import merging
 
 
 def test_records_are_followed_from_the_sender_to_the_reader(prepared: StackSettings) -> None:

@@ -1,4 +1,4 @@
-"""Metadata of tables, links of projections and lineage at a limit: accepted there, refused beyond it."""
+"""Tables, links of projections and lineage at a limit: accepted there, refused beyond it."""
 
 from contextlib import suppress
 from uuid import UUID, uuid4

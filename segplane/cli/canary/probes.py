@@ -1,0 +1,149 @@
+"""Records that a canary has sent, and the judgement of what readers see of them."""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+# Records that are followed at a time; the oldest one beyond it is given up.
+FOLLOWED_MAX = 1_000
+# Latencies of each step that percentiles are of.
+LATENCIES_MAX = 10_000
+
+
+class ProbeResult(StrEnum):
+    """Judgement of one record."""
+
+    ARRIVED = "arrived"
+    LATE = "late"
+    LOST = "lost"
+    DOUBLED = "doubled"
+    REFUSED = "refused"
+    UNREAD = "unread"
+
+
+@dataclass(slots=True)
+class Probe:
+    """A record by its number; steps that it has taken, in seconds after it was sent."""
+
+    number: int
+    sent_at_nanos: int
+    steps: dict[str, float] = field(default_factory=dict)
+    copies: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeReport:
+    """A judged record."""
+
+    number: int
+    sent_at_nanos: int
+    result: ProbeResult
+    steps: Mapping[str, float]
+    copies: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds after which a record is late, and after which it is lost."""
+
+    late_secs: float
+    timeout_secs: float
+
+
+class ProbeLedger:
+    """Records that were acknowledged and are not judged, and counts of the others.
+
+    A record has arrived once the last step shows it once. It is kept until `timeout_secs` after it
+    was sent and looked at once more, so that a later copy or loss is noticed.
+    """
+
+    def __init__(self, step_names: Sequence[str], patience: Patience) -> None:
+        self.step_names = tuple(step_names)
+        self.patience = patience
+        self.counts: Counter[ProbeResult] = Counter()
+        self.latencies: dict[str, deque[float]] = {}
+        self.followed: dict[int, Probe] = {}
+        # Those that have arrived and were not looked at again.
+        self.arrived: dict[int, Probe] = {}
+
+    def acknowledge(self, probe: Probe, seconds: float) -> Iterator[ProbeReport]:
+        """Follow a record; yields one that is given up for it."""
+        self._step(probe, "acknowledged", seconds)
+        self.followed[probe.number] = probe
+        while len(self.followed) + len(self.arrived) > FOLLOWED_MAX:
+            if self.arrived:
+                del self.arrived[min(self.arrived)]
+                continue
+            oldest = self.followed.pop(min(self.followed))
+            yield self._judged(oldest, ProbeResult.UNREAD, "the dataset could not be read")
+
+    def refuse(self, probe: Probe, why: str) -> ProbeReport:
+        """Judge a record that no collector acknowledged; it is not followed."""
+        return self._judged(probe, ProbeResult.REFUSED, why)
+
+    def see(self, step: str, numbers: Iterable[int], now_nanos: int) -> Iterator[ProbeReport]:
+        """Judge by a complete reading of a step, which began at `now_nanos`."""
+        copies = Counter(numbers)
+        is_last = step == self.step_names[-1]
+        for probe in list(self.followed.values()):
+            seconds = (now_nanos - probe.sent_at_nanos) / 1e9
+            probe.copies = max(probe.copies, copies[probe.number])
+            if copies[probe.number]:
+                # Of a record that came further between two readings, the steps before as well.
+                for name in self.step_names[: self.step_names.index(step) + 1]:
+                    self._step(probe, name, seconds)
+            if copies[probe.number] > 1:
+                yield self._settled(probe, ProbeResult.DOUBLED)
+            elif is_last and copies[probe.number]:
+                is_late = seconds > self.patience.late_secs
+                yield self._settled(probe, ProbeResult.LATE if is_late else ProbeResult.ARRIVED)
+            elif is_last and seconds > self.patience.timeout_secs:
+                yield self._settled(probe, ProbeResult.LOST, self._missing(probe))
+
+    def look_again(self, numbers: Iterable[int], asked: Iterable[int]) -> Iterator[ProbeReport]:
+        """Judge arrived records by a reading of the last step that began after they were asked."""
+        copies = Counter(numbers)
+        for number in asked:
+            probe = self.arrived.pop(number, None)
+            if probe is None or copies[number] == 1:
+                continue
+            probe.copies = copies[number]
+            result = ProbeResult.DOUBLED if copies[number] else ProbeResult.LOST
+            yield self._judged(probe, result, "it had arrived once before")
+
+    def _missing(self, probe: Probe) -> str:
+        step = list(probe.steps)[-1]
+        secs = self.patience.timeout_secs
+        return f"{step}, and not {self.step_names[-1]} within {secs:g} s"
+
+    def _step(self, probe: Probe, step: str, seconds: float) -> None:
+        if step in probe.steps:
+            return
+        probe.steps[step] = round(seconds, 3)
+        self.latencies.setdefault(step, deque(maxlen=LATENCIES_MAX)).append(seconds)
+
+    def _settled(self, probe: Probe, result: ProbeResult, detail: str = "") -> ProbeReport:
+        del self.followed[probe.number]
+        if result in (ProbeResult.ARRIVED, ProbeResult.LATE):
+            self.arrived[probe.number] = probe
+        return self._judged(probe, result, detail)
+
+    def _judged(self, probe: Probe, result: ProbeResult, detail: str = "") -> ProbeReport:
+        self.counts[result] += 1
+        return ProbeReport(
+            probe.number, probe.sent_at_nanos, result, dict(probe.steps), probe.copies, detail
+        )
+
+
+def percentiles(latencies: Iterable[float]) -> dict[str, float]:
+    """Return percentiles of latencies in seconds; none of no latencies."""
+    ordered = sorted(latencies)
+    if not ordered:
+        return {}
+    ranks = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
+    return {
+        name: round(ordered[min(len(ordered) - 1, int(rank * len(ordered)))], 3)
+        for name, rank in ranks.items()
+    }

@@ -1,0 +1,185 @@
+"""segplane canary: whether records arrive all the time, measured from outside."""
+
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from click.exceptions import Exit
+
+from segplane.cli.command import command, group
+from segplane.cli.commands.send.delivery import DEFAULT_OTLP
+from segplane.cli.connection import EXIT_REFUSED, connect, usage
+from segplane.cli.options import DataDir
+from segplane.cli.output import AsJson, size_text, time_text
+from segplane.cli.parameters import Option
+from segplane.stack.defaults import DEFAULT_DATA_DIR
+
+if TYPE_CHECKING:
+    from segplane.cli.canary.probes import ProbeReport
+    from segplane.cli.canary.run import CanarySummary
+
+app = group()
+
+
+@command(app, "canary --every 30")
+def canary(
+    address: str,
+    create: bool = False,
+    token: Annotated[str, Option(envvar="SEGPLANE_CANARY_TOKEN")] = "",
+    every: Annotated[float, Option(min=1, max=3_600)] = 30.0,
+    count: Annotated[int | None, Option(min=1)] = None,
+    late: Annotated[float, Option(min=1, max=3_600)] = 60.0,
+    timeout: Annotated[float, Option(min=1, max=3_600)] = 300.0,
+    dataset: str = "canary",
+    endpoint: Annotated[
+        str,
+        Option(
+            envvar="SEGPLANE_OTLP_ENDPOINT",
+            help=f"OTLP/HTTP address of a collector; unset: of `segplane dev`, or {DEFAULT_OTLP}.",
+        ),
+    ] = "",
+    gateway: str = "",
+    gateway_token: Annotated[str, Option(envvar="SEGPLANE_GATEWAY_TOKEN")] = "",
+    state: Path | None = None,
+    metrics_port: Annotated[int, Option(min=0, max=65_535)] = 0,
+    metrics_host: str = "127.0.0.1",
+    as_json: AsJson = False,
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+) -> None:
+    """Send a log record at an interval, and follow each until readers see it once.
+
+    Prints each record that is late, lost, doubled or refused, and percentiles at the end, after
+    --count records or on SIGTERM or Ctrl-C. The exit code is 0 if each record arrived in time. It
+    needs a dataset of its own: begin with --create, which asks for the rights of an admin.
+
+    Options:
+        create: Create the dataset with a day of retention and an ingest token named like it, print
+            the token, and end.
+        token: Ingest token whose logs go to the dataset.
+        every: Seconds from a record to the next.
+        count: Records to send; unset: until it is stopped.
+        late: Seconds after which a record that arrives is late.
+        timeout: Seconds after which a record that has not arrived is lost. Arrived ones are looked
+            at once more after as long.
+        dataset: Dataset that the token's logs go to.
+        gateway: Read through the gateway at this URL instead of from meta and the bucket.
+        gateway_token: Access token for the gateway, of a reader.
+        state: File of the records that are not judged, by which the next process continues.
+        metrics_port: Port of Prometheus metrics; 0: none.
+        metrics_host: Address of that port.
+    """
+    from segplane.cli.canary.preparation import prepare
+
+    if create:
+        with connect(address) as client:
+            print(prepare(client, dataset, dataset))
+        return
+    if not token:
+        raise usage("--token or SEGPLANE_CANARY_TOKEN is needed: `segplane canary --create`")
+    if late > timeout:
+        raise usage(f"--late is {late:g}, more than --timeout {timeout:g}")
+    from segplane.cli.canary.probes import Patience
+    from segplane.cli.canary.readers import DirectReader, GatewayReader
+    from segplane.cli.canary.run import Canary, CanaryPlan
+    from segplane.cli.canary.state_file import StateFile
+    from segplane.cli.delivery import OtlpTarget
+    from segplane.stack import addresses
+
+    if not endpoint and (local := addresses.read(data_dir, address)) is not None:
+        endpoint = local.otlp_http_url
+    reader = (
+        GatewayReader(dataset, gateway, gateway_token)
+        if gateway
+        else DirectReader(dataset, address)
+    )
+    run = Canary(
+        OtlpTarget(endpoint or DEFAULT_OTLP, token),
+        reader,
+        CanaryPlan(every, count, Patience(late, timeout)),
+        _json_report if as_json else _report,
+        None if state is None else StateFile(state),
+    )
+    _serve_metrics(metrics_host, metrics_port)
+    _begin(every, reader.measured, as_json=as_json)
+    with _stopped_by_signals() as stopped:
+        summary = run.run(stopped)
+    _end(summary, as_json=as_json)
+    if summary.has_failed:
+        raise Exit(EXIT_REFUSED)
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[threading.Event]:
+    """Give an event that SIGTERM and SIGINT set."""
+    stopped = threading.Event()
+    signals = (signal.SIGTERM, signal.SIGINT)
+    former = [signal.signal(number, lambda *_: stopped.set()) for number in signals]
+    try:
+        yield stopped
+    finally:
+        for number, handler in zip(signals, former, strict=True):
+            signal.signal(number, handler)
+
+
+def _serve_metrics(host: str, port: int) -> None:
+    from meta.process.metrics_address import MetricsAddress
+    from meta.process.metrics_port import serve_metrics
+
+    serve_metrics(MetricsAddress(host, port))
+
+
+def _begin(every: float, measured: str, *, as_json: bool) -> None:
+    """Print the cost of a day and what is measured."""
+    from segplane.cli.canary.preparation import cost_of
+
+    cost = cost_of(every)
+    if as_json:
+        _print_json("begun", {"every_secs": every, "measured": measured, "a_day": asdict(cost)})
+        return
+    print(
+        f"a record every {every:g} s, at most a day: {cost.exports:,} exports, {cost.segments:,}"
+        f" segments, {cost.requests:,} requests to the store, {size_text(cost.written_bytes)}"
+        " written",
+        flush=True,
+    )
+    print(f"measured: acknowledged is by the collector, {measured}", flush=True)
+
+
+def _report(report: "ProbeReport") -> None:
+    """Print a record that did not arrive once and in time."""
+    if report.result == "arrived":
+        return
+    steps = ", ".join(f"{name} after {seconds:g} s" for name, seconds in report.steps.items())
+    copies = f", there {report.copies} times" if report.copies > 1 else ""
+    detail = f": {report.detail}" if report.detail else ""
+    sent = time_text(report.sent_at_nanos)
+    name = f"{report.result}: record {report.number} sent at {sent}"
+    print(f"{name}{copies}{', ' * bool(steps)}{steps}{detail}", flush=True)
+
+
+def _json_report(report: "ProbeReport") -> None:
+    _print_json("record", asdict(report) | {"sent_at_nanos": str(report.sent_at_nanos)})
+
+
+def _end(summary: "CanarySummary", *, as_json: bool) -> None:
+    """Print the summary."""
+    if as_json:
+        _print_json("summary", asdict(summary) | {"ok": not summary.has_failed})
+        return
+    results = ", ".join(f"{number} {name}" for name, number in summary.results.items() if number)
+    others = [(summary.followed, "not judged"), (summary.skipped, "skipped")]
+    others.append((summary.read_failures, "readings failed"))
+    rest_text = "".join(f", {number} {text}" for number, text in others if number)
+    print(f"{summary.sent} sent: {results or 'none judged'}{rest_text}")
+    for step, values in summary.percentiles.items():
+        figures = "  ".join(f"{name} {seconds:.2f} s" for name, seconds in values.items())
+        print(f"{step:<13}{figures}")
+
+
+def _print_json(event: str, content: dict[str, object]) -> None:
+    print(json.dumps({"event": event, **content}), flush=True)

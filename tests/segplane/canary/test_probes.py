@@ -1,0 +1,118 @@
+"""Judgement of a canary's records."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from segplane.cli.canary.probes import (
+    FOLLOWED_MAX,
+    LATENCIES_MAX,
+    Patience,
+    Probe,
+    ProbeLedger,
+    ProbeReport,
+    percentiles,
+)
+
+SECOND = 10**9
+
+
+@pytest.fixture
+def ledger() -> ProbeLedger:
+    """Give a ledger of two records, which were sent at 0 and 1 s and acknowledged."""
+    ledger = ProbeLedger(("visible", "merged"), Patience(10.0, 60.0))
+    for number in range(2):
+        assert not list(ledger.acknowledge(Probe(number, number * SECOND), 0.5))
+    return ledger
+
+
+def results(reports: Iterable[ProbeReport]) -> list[tuple[int, str]]:
+    return [(report.number, report.result) for report in reports]
+
+
+def test_a_record_has_arrived_once_the_last_step_shows_it_once(ledger: ProbeLedger) -> None:
+    visible = results(ledger.see("visible", [0, 1], 3 * SECOND))
+    (report,) = ledger.see("merged", [0], 5 * SECOND)
+
+    assert visible == []
+    assert (report.number, report.result, report.copies) == (0, "arrived", 1)
+    assert report.steps == {"acknowledged": 0.5, "visible": 3.0, "merged": 5.0}
+    assert list(ledger.followed) == [1]
+
+
+def test_a_record_that_is_merged_between_two_readings_was_visible_as_well(
+    ledger: ProbeLedger,
+) -> None:
+    (report,) = ledger.see("merged", [1], 4 * SECOND)
+
+    assert report.steps == {"acknowledged": 0.5, "visible": 3.0, "merged": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("step", "numbers", "seconds", "expected"),
+    [
+        ("merged", [0, 1], 10, [(0, "arrived"), (1, "arrived")]),
+        ("merged", [0, 1], 11, [(0, "late"), (1, "arrived")]),
+        ("merged", [], 60, []),
+        ("merged", [], 61, [(0, "lost")]),
+        ("visible", [], 100, []),
+        ("visible", [1, 0, 1], 3, [(1, "doubled")]),
+        ("merged", [0, 0, 0], 3, [(0, "doubled")]),
+        ("merged", [7, 8], 3, []),
+    ],
+)
+def test_readings_are_judged(
+    ledger: ProbeLedger,
+    step: str,
+    numbers: list[int],
+    seconds: int,
+    expected: list[tuple[int, str]],
+) -> None:
+    assert results(ledger.see(step, numbers, seconds * SECOND)) == expected
+
+
+def test_a_lost_record_says_how_far_it_came(ledger: ProbeLedger) -> None:
+    list(ledger.see("visible", [0], SECOND))
+
+    lost = list(ledger.see("merged", [], 100 * SECOND))
+
+    assert [report.detail for report in lost] == [
+        "visible, and not merged within 60 s",
+        "acknowledged, and not merged within 60 s",
+    ]
+
+
+def test_arrived_records_are_looked_at_once_more(ledger: ProbeLedger) -> None:
+    list(ledger.see("merged", [0, 1], 5 * SECOND))
+
+    again = results(ledger.look_again([1, 1], [0, 1]))
+
+    assert again == [(0, "lost"), (1, "doubled")]
+    assert results(ledger.look_again([], [0, 1])) == []
+
+
+def test_followed_records_are_bounded_and_the_oldest_is_given_up(ledger: ProbeLedger) -> None:
+    list(ledger.see("merged", [0], SECOND))
+    given_up = [
+        report
+        for number in range(2, FOLLOWED_MAX + 2)
+        for report in ledger.acknowledge(Probe(number, number), 0.1)
+    ]
+
+    # The one that has arrived goes first, which needs no judgement.
+    assert results(given_up) == [(1, "unread")]
+    assert not ledger.arrived
+    assert len(ledger.followed) == FOLLOWED_MAX
+
+
+def test_percentiles_are_of_the_last_latencies() -> None:
+    ledger = ProbeLedger(("visible",), Patience(10.0, 60.0))
+    for number in range(LATENCIES_MAX + 5):
+        list(ledger.acknowledge(Probe(number, 0), number))
+        list(ledger.see("visible", [number], 0))
+
+    assert len(ledger.latencies["acknowledged"]) == LATENCIES_MAX
+    assert percentiles([]) == {}
+    assert percentiles([3.0]) == {"p50": 3.0, "p90": 3.0, "p99": 3.0, "max": 3.0}
+    hundred = percentiles(float(n) for n in range(100))
+    assert hundred == {"p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 99.0}

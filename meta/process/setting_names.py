@@ -42,6 +42,8 @@ COMMON_ONLY = frozenset(
         "OIDC_SCOPE",
         "OIDC_AUDIENCE",
         "INGEST_TOKEN",
+        "CANARY_TOKEN",
+        "GATEWAY_TOKEN",
         "OTLP_ENDPOINT",
         "GATEWAY_ADDRESS",
         "SELF_TELEMETRY_DATASET",

@@ -1,7 +1,7 @@
 """Search of a record by a condition of KQL: the segment or the baby segment that has it.
 
-One version is read. Which of its files has the record is found by bisection, so that a dataset of
-n files takes log2(n) further queries, each of half as many files as the one before.
+One version is read. Bisection finds the file that has the record: a dataset of n files takes
+log2(n) further queries, each of half as many files as the one before.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class RecordSearch:
 
         for tries in range(1, _TRIES_MAX + 1):
             try:
-                found = self._unmerged()
+                record = self._unmerged()
             except QueryError:
                 # A baby segment was merged and deleted since it was listed.
                 if tries == _TRIES_MAX:
                     raise
-                found = None
-            if (found := found or self._merged()) is not None:
-                return found
+                record = None
+            if (record := record or self._merged()) is not None:
+                return record
         raise RecordNotFound(f"no record of {self.dataset!r} meets {self.condition!r}")
 
     def _unmerged(self) -> FoundRecord | None:

@@ -107,11 +107,11 @@ def _trace(subject: str, reply: pb.ListLineageResponse, steps: list[TracedStep])
         unknown = 0 if step.step is LineageStep.COMMITTED else reply.database_time_nanos
         return step.at_nanos or unknown, order.index(step.step)
 
-    named = [
+    with_names = [
         replace(step, dataset=names.get(step.dataset, "") or step.dataset)
         for step in sorted(steps, key=rank)
     ]
-    return Trace(subject, reply.version, named, reply.is_cut)
+    return Trace(subject, reply.version, with_names, reply.is_cut)
 
 
 def _commit(located: operations_pb2.LocateOffsetResponse) -> Iterator[TracedStep]:

@@ -13,7 +13,7 @@ DAY_SECS = 86_400
 # canary.
 _REQUESTS = 10
 # A baby segment and a segment of one record.
-_BYTES = 13_000
+_BYTES = 5_000
 
 
 class DatasetUnfit(Exception):
@@ -58,7 +58,7 @@ def _check_retention(client: MetaClient, dataset: str, dataset_id: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DailyCost:
-    """What a canary costs a day at most, if it shares no flush and nothing is compacted."""
+    """Most that a canary costs a day: it shares no flush, and nothing is compacted."""
 
     exports: int
     requests: int

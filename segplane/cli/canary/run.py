@@ -88,7 +88,7 @@ class Canary:
         self._sending: dict[Future[float], Probe] = {}
         self._reading: Future[None] | None = None
         self._read_at = self._next_send_at = 0.0
-        # What readings have found; judged by the thread that runs.
+        # Results of readings; the thread that runs judges them.
         self._findings: list[tuple[str, list[int], int, tuple[int, ...]]] = []
         self._last_failure = ""
 

@@ -66,10 +66,10 @@ def _found(
     from segplane.cli.record_search import RecordSearch
     from segplane.read.bounds import time_bounds
 
-    found = RecordSearch(client, address, dataset, where, time_bounds(start, end)).find()
-    if found.segment_id:
-        return found.segment_id, None, found.matches
-    return found.stream_id, found.offset, found.matches
+    record = RecordSearch(client, address, dataset, where, time_bounds(start, end)).find()
+    if record.segment_id:
+        return record.segment_id, None, record.matches
+    return record.stream_id, record.offset, record.matches
 
 
 def _data(traced: "Trace", matches: int | None) -> dict[str, object]:

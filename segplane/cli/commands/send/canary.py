@@ -21,32 +21,60 @@ from segplane.stack.defaults import DEFAULT_DATA_DIR
 
 if TYPE_CHECKING:
     from segplane.cli.canary.probes import ProbeReport
+    from segplane.cli.canary.readers import ProbeReader
     from segplane.cli.canary.run import CanarySummary
+    from segplane.cli.delivery import OtlpTarget
 
 app = group()
+Token = Annotated[
+    str,
+    Option(
+        "--token", envvar="SEGPLANE_CANARY_TOKEN", help="Ingest token whose logs go to the dataset."
+    ),
+]
+Every = Annotated[float, Option(min=1, max=3_600, help="Seconds from a record to the next.")]
+Count = Annotated[int | None, Option(min=1, help="Records to send; unset: until it is stopped.")]
+Late = Annotated[
+    float, Option(min=1, max=3_600, help="Seconds after which a record that arrives is late.")
+]
+Timeout = Annotated[
+    float,
+    Option(
+        min=1,
+        max=3_600,
+        help="Seconds after which a record that has not arrived is lost. Arrived ones are looked at"
+        " once more after as long.",
+    ),
+]
+Endpoint = Annotated[
+    str,
+    Option(
+        envvar="SEGPLANE_OTLP_ENDPOINT",
+        help=f"OTLP/HTTP address of a collector; unset: of `segplane dev`, or {DEFAULT_OTLP}.",
+    ),
+]
+GatewayToken = Annotated[
+    str,
+    Option(envvar="SEGPLANE_GATEWAY_TOKEN", help="Access token for the gateway, of a reader."),
+]
+MetricsPort = Annotated[int, Option(min=0, max=65_535, help="Port of Prometheus metrics; 0: none.")]
 
 
 @command(app, "canary --every 30")
 def canary(
     address: str,
     create: bool = False,
-    token: Annotated[str, Option(envvar="SEGPLANE_CANARY_TOKEN")] = "",
-    every: Annotated[float, Option(min=1, max=3_600)] = 30.0,
-    count: Annotated[int | None, Option(min=1)] = None,
-    late: Annotated[float, Option(min=1, max=3_600)] = 60.0,
-    timeout: Annotated[float, Option(min=1, max=3_600)] = 300.0,
+    token: Token = "",
+    every: Every = 30.0,
+    count: Count = None,
+    late: Late = 60.0,
+    timeout: Timeout = 300.0,
     dataset: str = "canary",
-    endpoint: Annotated[
-        str,
-        Option(
-            envvar="SEGPLANE_OTLP_ENDPOINT",
-            help=f"OTLP/HTTP address of a collector; unset: of `segplane dev`, or {DEFAULT_OTLP}.",
-        ),
-    ] = "",
+    endpoint: Endpoint = "",
     gateway: str = "",
-    gateway_token: Annotated[str, Option(envvar="SEGPLANE_GATEWAY_TOKEN")] = "",
+    gateway_token: GatewayToken = "",
     state: Path | None = None,
-    metrics_port: Annotated[int, Option(min=0, max=65_535)] = 0,
+    metrics_port: MetricsPort = 0,
     metrics_host: str = "127.0.0.1",
     as_json: AsJson = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
@@ -58,47 +86,22 @@ def canary(
     needs a dataset of its own: begin with --create, which asks for the rights of an admin.
 
     Options:
-        create: Create the dataset with a day of retention and an ingest token named like it, print
-            the token, and end.
-        token: Ingest token whose logs go to the dataset.
-        every: Seconds from a record to the next.
-        count: Records to send; unset: until it is stopped.
-        late: Seconds after which a record that arrives is late.
-        timeout: Seconds after which a record that has not arrived is lost. Arrived ones are looked
-            at once more after as long.
+        create: Create the dataset with a day of retention and an ingest token, print it, and end.
         dataset: Dataset that the token's logs go to.
         gateway: Read through the gateway at this URL instead of from meta and the bucket.
-        gateway_token: Access token for the gateway, of a reader.
         state: File of the records that are not judged, by which the next process continues.
-        metrics_port: Port of Prometheus metrics; 0: none.
-        metrics_host: Address of that port.
+        metrics_host: Address of the port of metrics.
     """
-    from segplane.cli.canary.preparation import prepare
-
     if create:
-        with connect(address) as client:
-            print(prepare(client, dataset, dataset))
-        return
-    if not token:
-        raise usage("--token or SEGPLANE_CANARY_TOKEN is needed: `segplane canary --create`")
-    if late > timeout:
-        raise usage(f"--late is {late:g}, more than --timeout {timeout:g}")
+        return _create(address, dataset)
+    _check(token, late, timeout)
     from segplane.cli.canary.probes import Patience
-    from segplane.cli.canary.readers import DirectReader, GatewayReader
     from segplane.cli.canary.run import Canary, CanaryPlan
     from segplane.cli.canary.state_file import StateFile
-    from segplane.cli.delivery import OtlpTarget
-    from segplane.stack import addresses
 
-    if not endpoint and (local := addresses.read(data_dir, address)) is not None:
-        endpoint = local.otlp_http_url
-    reader = (
-        GatewayReader(dataset, gateway, gateway_token)
-        if gateway
-        else DirectReader(dataset, address)
-    )
+    reader = _reader(dataset, address, gateway, gateway_token)
     run = Canary(
-        OtlpTarget(endpoint or DEFAULT_OTLP, token),
+        _target(endpoint, token, address, data_dir),
         reader,
         CanaryPlan(every, count, Patience(late, timeout)),
         _json_report if as_json else _report,
@@ -107,10 +110,39 @@ def canary(
     _serve_metrics(metrics_host, metrics_port)
     _begin(every, reader.measured, as_json=as_json)
     with _stopped_by_signals() as stopped:
-        summary = run.run(stopped)
-    _end(summary, as_json=as_json)
-    if summary.has_failed:
-        raise Exit(EXIT_REFUSED)
+        _end(run.run(stopped), as_json=as_json)
+
+
+def _create(address: str, dataset: str) -> None:
+    """Print the secret of a new ingest token."""
+    from segplane.cli.canary.preparation import prepare
+
+    with connect(address) as client:
+        print(prepare(client, dataset, dataset))
+
+
+def _check(token: str, late: float, timeout: float) -> None:
+    if not token:
+        raise usage("--token or SEGPLANE_CANARY_TOKEN is needed: `segplane canary --create`")
+    if late > timeout:
+        raise usage(f"--late is {late:g}, more than --timeout {timeout:g}")
+
+
+def _reader(dataset: str, address: str, gateway: str, gateway_token: str) -> "ProbeReader":
+    from segplane.cli.canary.readers import DirectReader, GatewayReader
+
+    if gateway:
+        return GatewayReader(dataset, gateway, gateway_token)
+    return DirectReader(dataset, address)
+
+
+def _target(endpoint: str, token: str, address: str, data_dir: Path) -> "OtlpTarget":
+    from segplane.cli.delivery import OtlpTarget
+    from segplane.stack import addresses
+
+    if not endpoint and (local := addresses.read(data_dir, address)) is not None:
+        endpoint = local.otlp_http_url
+    return OtlpTarget(endpoint or DEFAULT_OTLP, token)
 
 
 @contextmanager
@@ -167,10 +199,16 @@ def _json_report(report: "ProbeReport") -> None:
 
 
 def _end(summary: "CanarySummary", *, as_json: bool) -> None:
-    """Print the summary."""
+    """Print the summary, and exit with 1 if a record did not arrive in time."""
     if as_json:
         _print_json("summary", asdict(summary) | {"ok": not summary.has_failed})
-        return
+    else:
+        _print_summary(summary)
+    if summary.has_failed:
+        raise Exit(EXIT_REFUSED)
+
+
+def _print_summary(summary: "CanarySummary") -> None:
     results = ", ".join(f"{number} {name}" for name, number in summary.results.items() if number)
     others = [(summary.followed, "not judged"), (summary.skipped, "skipped")]
     others.append((summary.read_failures, "readings failed"))

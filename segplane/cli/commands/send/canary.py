@@ -92,21 +92,19 @@ def canary(
         state: File of the records that are not judged, by which the next process continues.
         metrics_host: Address of the port of metrics.
     """
-    if create:
-        return _create(address, dataset)
-    _check(token, late, timeout)
     from segplane.cli.canary.probes import Patience
     from segplane.cli.canary.run import Canary, CanaryPlan
     from segplane.cli.canary.state_file import StateFile
 
+    if create:
+        _create(address, dataset)
+        return
+    _check(token, late, timeout)
     reader = _reader(dataset, address, gateway, gateway_token)
-    run = Canary(
-        _target(endpoint, token, address, data_dir),
-        reader,
-        CanaryPlan(every, count, Patience(late, timeout)),
-        _json_report if as_json else _report,
-        None if state is None else StateFile(state),
-    )
+    plan = CanaryPlan(every, count, Patience(late, timeout))
+    report = _json_report if as_json else _report
+    state_file = None if state is None else StateFile(state)
+    run = Canary(_target(endpoint, token, address, data_dir), reader, plan, report, state_file)
     _serve_metrics(metrics_host, metrics_port)
     _begin(every, reader.measured, as_json=as_json)
     with _stopped_by_signals() as stopped:

@@ -165,6 +165,7 @@ gen: $(READY) ## Generate the committed stubs from protos/
 	$(BIN)/python -m grpc_tools.protoc -I protos --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy \
 		--python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) $(wildcard protos/segments/v1/*.proto)
 	$(if $(OUT),,$(BIN)/python -m tests.docs.kql_page docs/kql.md)
+	$(if $(OUT),,$(BIN)/python -m tests.docs.metrics_page docs/metrics.md)
 	@mkdir -p build && $(BIN)/python -m grpc_tools.protoc -I protos --include_imports --include_source_info --descriptor_set_out=build/protos.binpb $(wildcard protos/meta/v1/*.proto)
 	$(if $(OUT),,$(BIN)/python -m segplane.gateway.management.openapi build/protos.binpb segplane/gateway/management/openapi.json)
 

@@ -10,9 +10,9 @@ from prometheus_client import REGISTRY, Counter, Gauge, Histogram
 
 from meta import process_metrics
 
-_SERVICES = ("meta", "collector", "nursery", "merge_worker", "janitor")
-_BY_SERVICE = {service: process_metrics.registry() for service in _SERVICES}
-META, COLLECTOR, NURSERY, MERGE_WORKER, JANITOR = _BY_SERVICE.values()
+_SERVICES = ("meta", "collector", "nursery", "merge_worker", "janitor", "gateway")
+REGISTRIES = {service: process_metrics.registry() for service in _SERVICES}
+META, COLLECTOR, NURSERY, MERGE_WORKER, JANITOR, GATEWAY = REGISTRIES.values()
 SECONDS_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _collector_counter = partial(Counter, registry=COLLECTOR)
 _meta_gauge = partial(Gauge, registry=META)
@@ -28,12 +28,12 @@ _COMBINED = {"pipeline": ("nursery", "merge_worker")}
 def expose(service: str) -> None:
     """Add the metrics of a service to those that this process serves; once a process."""
     first, *others = _COMBINED.get(service, (service,))
-    REGISTRY.register(_BY_SERVICE.get(first) or process_metrics.registry())
+    REGISTRY.register(REGISTRIES.get(first) or process_metrics.registry())
     for other in others:
         # Metrics of all services are there once.
         for metric in (*process_metrics.METRICS, CLOCK_SKEW[other]):
-            _BY_SERVICE[other].unregister(metric)
-        REGISTRY.register(_BY_SERVICE[other])
+            REGISTRIES[other].unregister(metric)
+        REGISTRY.register(REGISTRIES[other])
 
 
 # The skew of each process, and that of the object store as the janitor sees it.
@@ -43,7 +43,8 @@ CLOCK_SKEW = {
         "Seconds by which its clock is ahead of the database's. Away from 0: its stamps are wrong.",
         registry=registry,
     )
-    for service, registry in _BY_SERVICE.items()
+    for service, registry in REGISTRIES.items()
+    if registry is not GATEWAY
 }
 STORE_CLOCK_SKEW = _janitor_gauge(
     "segplane_store_clock_skew_seconds",

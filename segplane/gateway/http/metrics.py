@@ -1,22 +1,29 @@
 """Every metric of the gateway, with its unit, its labels and the meaning of a rise."""
 
+from functools import partial
+
 from prometheus_client import Counter, Gauge, Histogram
 
-REQUEST_SECONDS = Histogram(
+from meta.metrics import GATEWAY
+
+_counter = partial(Counter, registry=GATEWAY)
+_gauge = partial(Gauge, registry=GATEWAY)
+_histogram = partial(Histogram, registry=GATEWAY)
+REQUEST_SECONDS = _histogram(
     "segplane_gateway_request_seconds",
     "Seconds from a request to its answer, by what it asks for and status. A rise: meta or the"
     " object store is slow, or large tables are read from their beginning.",
     ["route", "status"],
     buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
 )
-RESTRICTED_CONNECTIONS = Counter(
+RESTRICTED_CONNECTIONS = _counter(
     "segplane_gateway_restricted_connections_total",
     "Connections that were closed, by reason: connections = newer ones needed the place, request ="
     " it did not come whole in time, stall = an answer was not read. A rise: somebody holds the"
     " gateway's connections.",
     ["why"],
 )
-FOREIGN_REQUESTS = Counter(
+FOREIGN_REQUESTS = _counter(
     "segplane_gateway_foreign_requests_total",
     "Requests that a web page may have made a browser send, by the type of their refusal:"
     " MisdirectedRequest = for another host name, Forbidden = of another origin or site,"
@@ -24,49 +31,53 @@ FOREIGN_REQUESTS = Counter(
     " GATEWAY_HOSTS or a content type.",
     ["why"],
 )
-QUERIES = Counter(
+QUERIES = _counter(
     "segplane_gateway_queries_total",
     "Queries by how they ended: done, broken (its result was cut off), gone (its caller left), or"
     " the type of a refusal. A rise of QueryStopped or TooManyQueries: callers reach their limits.",
     ["outcome"],
 )
-QUERY_SECONDS = Histogram(
+QUERY_SECONDS = _histogram(
     "segplane_gateway_query_seconds",
-    "Seconds that a query had a process, from its start to the last byte of its result.",
+    "Seconds that a query had a process, from its start to the last byte of its result. A rise:"
+    " queries read more, or their callers read slowly.",
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300),
 )
-RUNNING_QUERIES = Gauge(
+RUNNING_QUERIES = _gauge(
     "segplane_gateway_running_queries",
-    "Queries that have a process now. At GATEWAY_QUERY_CONCURRENT others wait.",
+    "Queries that have a process now. At GATEWAY_QUERY_CONCURRENT: others wait.",
 )
-SCANNED_BYTES = Counter(
+SCANNED_BYTES = _counter(
     "segplane_gateway_scanned_bytes_total",
-    "Bytes that queries read of files, spilled ones included.",
+    "Bytes that queries read of files, spilled ones included. A rise: more or larger queries.",
 )
-KEPT_DATASETS_USED = Counter(
+KEPT_DATASETS_USED = _counter(
     "segplane_gateway_kept_datasets_used_total",
-    "Datasets that a query found open, as an earlier query of its caller had left them.",
+    "Datasets that a query found open, as an earlier query of its caller had left them. A rise:"
+    " callers ask again soon.",
 )
-OPENED_DATASETS = Counter(
+OPENED_DATASETS = _counter(
     "segplane_gateway_opened_datasets_total",
     "Datasets that were opened for queries. A rise beside the ones found open: datasets change"
     " between queries, or callers ask seldom.",
 )
-WRITTEN_OBJECTS = Counter(
+WRITTEN_OBJECTS = _counter(
     "segplane_gateway_written_objects_total",
     "Objects of table metadata that this process wrote. A rise: more tables are read, or change"
     " more often.",
 )
-WRITTEN_BYTES = Counter(
+WRITTEN_BYTES = _counter(
     "segplane_gateway_written_bytes_total",
-    "Bytes of the objects of table metadata that this process wrote.",
+    "Bytes of the objects of table metadata that this process wrote. A rise: tables have more"
+    " segments, or change more often.",
 )
-LEFT_OUT_SEGMENTS = Counter(
+LEFT_OUT_SEGMENTS = _counter(
     "segplane_gateway_left_out_segments_total",
     "Objects of clients that a query or a table skipped, each time. A rise: segplane segments find"
     " --unreadable names them.",
 )
-FOLLOWED_SEGMENTS = Gauge(
+FOLLOWED_SEGMENTS = _gauge(
     "segplane_gateway_followed_segments",
-    "Segments of the tables that this process keeps in memory, about 1 KB each.",
+    "Segments of the tables that this process keeps in memory, about 1 KB each. A rise: more or"
+    " larger tables are read.",
 )

@@ -1,0 +1,105 @@
+"""The tables of docs/metrics.md, from the definitions of the metrics: `make gen`.
+
+The page's prose is written by hand. Each table stands between the marks of its name. An alert is
+the condition of docs/operations.md that uses the metric.
+"""
+
+import importlib
+import re
+import sys
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from prometheus_client import REGISTRY, CollectorRegistry, Metric
+from prometheus_client.metrics import MetricWrapperBase
+
+from meta import metrics, process_metrics
+
+DOCS = Path(__file__).parents[2] / "docs"
+# Modules that define the metrics of a process outside `meta.metrics`.
+_DEFINITIONS = ("nursery.metrics", "segplane.gateway.http.metrics")
+_UNITS = ("timestamp_seconds", "seconds", "bytes")
+_HEAD = "| Metric | Type, unit | Labels | Value, and a rise | Alert |\n|---|---|---|---|---|\n"
+_LIBRARY = re.compile("process_|python_")
+
+
+def tables() -> dict[str, str]:
+    """Return the table of each service, of all services, and of the metrics of the library."""
+    for module in _DEFINITIONS:
+        importlib.import_module(module)
+    common = _metrics_of(process_metrics.registry())
+    services = {service: _metrics_of(registry) for service, registry in metrics.REGISTRIES.items()}
+    written = {
+        service: _table(row for name, row in rows.items() if name not in common)
+        for service, rows in services.items()
+    }
+    families = (family for family in REGISTRY.collect() if _LIBRARY.match(family.name))
+    library = (_row(family, _labels_seen(family)) for family in families)
+    return {**written, "every": _table(common.values()), "library": _table(library)}
+
+
+def page(text: str) -> str:
+    """Return the page with its tables as the definitions have them."""
+    for name, table in tables().items():
+        mark = re.compile(f"(?<=<!-- {name} -->).*(?=<!-- /{name} -->)", re.DOTALL)
+        text = mark.sub(f"\n\n{table}\n".replace("\\", r"\\"), text)
+    return text
+
+
+def names_on(text: str) -> dict[str, set[str]]:
+    """Return the names of the metrics in each table of the page."""
+    tables_in = re.findall(r"<!-- (\w+) -->(.*)<!-- /\1 -->", text, re.DOTALL)
+    return {name: set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) for name, table in tables_in}
+
+
+def _metrics_of(registry: CollectorRegistry) -> dict[str, str]:
+    """Return the row of each metric of a registry by its name."""
+    rows = {}
+    for collector in registry._collector_to_names:
+        assert isinstance(collector, MetricWrapperBase)
+        for family in collector.describe():
+            rows[family.name] = _row(family, collector._labelnames)
+    return dict(sorted(rows.items()))
+
+
+def _labels_seen(family: Metric) -> Iterable[str]:
+    return dict.fromkeys(name for sample in family.samples for name in sample.labels)
+
+
+def _row(family: Metric, labels: Iterable[str]) -> str:
+    name = family.name + ("_total" if family.type == "counter" else "")
+    unit = next((unit for unit in _UNITS if family.name.endswith(f"_{unit}")), "number")
+    unit = "Unix time" if unit == "timestamp_seconds" else unit
+    cells = (
+        f"`{name}`",
+        f"{family.type}, {unit}",
+        ", ".join(f"`{label}`" for label in labels),
+        family.documentation,
+        "; ".join(_alerts(family.name)),
+    )
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _table(rows: Iterable[str]) -> str:
+    return _HEAD + "\n".join(rows)
+
+
+def _alerts(name: str) -> list[str]:
+    """Return the conditions for an alert that use a metric."""
+    uses = re.compile(rf"\b{name}(_total|_bucket|_sum|_count)?\b")
+    return [condition for condition in _conditions() if uses.search(condition)]
+
+
+@cache
+def _conditions() -> list[str]:
+    """Return each condition of the table of alerts; a row may have several."""
+    text = (DOCS / "operations.md").read_text()
+    section = text.partition("\n## Alerts\n")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (`.+?) \| ", section, re.MULTILINE)
+    return [condition for cell in cells for condition in re.split(" or (?=`)", cell)]
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    path.write_text(page(path.read_text()))

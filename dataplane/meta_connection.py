@@ -3,6 +3,7 @@
 import structlog
 
 from dataplane.settings import ProcessSettings
+from meta.call_metrics import ClientCalls
 from meta.client import MetaClient
 from meta.process.exits import ConfigError
 
@@ -18,6 +19,7 @@ def connect(settings: ProcessSettings) -> MetaClient:
             auth_token_file=settings.meta_auth_token_file,
             tls=settings.meta_tls,
             on_failure=_log_failure,
+            observer=ClientCalls(settings.meta_address),
         )
     except ValueError as error:
         raise ConfigError(f"connection to meta: {error}") from error

@@ -8,11 +8,19 @@ from functools import partial
 
 from prometheus_client import REGISTRY, Counter, Gauge, Histogram
 
-from meta import process_metrics
+from meta import call_metrics, process_metrics
 
 _SERVICES = ("meta", "collector", "nursery", "merge_worker", "janitor", "gateway")
 REGISTRIES = {service: process_metrics.registry() for service in _SERVICES}
 META, COLLECTOR, NURSERY, MERGE_WORKER, JANITOR, GATEWAY = REGISTRIES.values()
+for _server in (META, COLLECTOR):
+    for _metric in call_metrics.SERVER:
+        _server.register(_metric)
+for _client in (COLLECTOR, NURSERY, MERGE_WORKER, JANITOR, GATEWAY):
+    for _metric in call_metrics.CLIENT:
+        _client.register(_metric)
+for _server in (COLLECTOR, GATEWAY):
+    _server.register(call_metrics.HTTP_SECONDS)
 SECONDS_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _collector_counter = partial(Counter, registry=COLLECTOR)
 _meta_gauge = partial(Gauge, registry=META)
@@ -31,7 +39,7 @@ def expose(service: str) -> None:
     REGISTRY.register(REGISTRIES.get(first) or process_metrics.registry())
     for other in others:
         # Metrics of all services are there once.
-        for metric in (*process_metrics.METRICS, CLOCK_SKEW[other]):
+        for metric in (*process_metrics.METRICS, *call_metrics.CLIENT, CLOCK_SKEW[other]):
             REGISTRIES[other].unregister(metric)
         REGISTRY.register(REGISTRIES[other])
 
@@ -59,7 +67,8 @@ RESTRICTED_CALLS = _meta_counter(
 COLLECTOR.register(RESTRICTED_CALLS)
 RPC_SECONDS = Histogram(
     "segplane_rpc_seconds",
-    "Seconds from a call's headers to its answer, by method and code. A rise: Postgres is slow.",
+    "Seconds from a call's headers to its answer, by method and code. A rise: Postgres is slow. Old"
+    " name, until 1.0, of grpc_server_call_duration_seconds.",
     ["rpc", "code"],
     buckets=SECONDS_BUCKETS,
     registry=META,

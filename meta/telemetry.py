@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -188,6 +188,14 @@ def joined(name: str, headers: Callable[[], Headers | None]) -> AbstractContextM
         return _NOTHING
     parent = _parent(headers)
     return _served(name, parent) if parent else _NOTHING
+
+
+def exemplar(opened: object) -> dict[str, str] | None:
+    """Return the trace of an opened span for a histogram; None if it is not recorded."""
+    if opened is None:
+        return None
+    context = cast(Any, opened).get_span_context()
+    return {"trace_id": f"{context.trace_id:032x}"} if context.trace_flags.sampled else None
 
 
 def _parent(headers: Callable[[], Headers | None]) -> Any:

@@ -6,6 +6,7 @@ no request, half a head, or a body that was refused, is kept only as long as the
 
 import asyncio
 import resource
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from typing import Any
 from aiohttp import web
 
 from collector.servers.http_conventions import Handler
+from meta import telemetry
+from meta.call_metrics import HttpRequests
 from meta.process.tls import ServerTls
 
 # They take some 80 MB. Stores and other connections need the other half of the file descriptors.
@@ -22,6 +25,7 @@ IDLE_MAX = 4_096
 FILES_SHARE = 2
 # Time from a connection, or from a head's first byte, to the head's last byte.
 HEAD_SECS = 10.0
+_EXEMPLAR = "segplane.exemplar"
 TLS_HANDSHAKE_SECS = 10.0
 
 
@@ -126,6 +130,29 @@ def kept(request: web.Request) -> AbstractContextManager[None]:
     """Keep the connection of a request while its export is admitted."""
     protocol = request.protocol
     return protocol.admitted() if isinstance(protocol, BoundedHandler) else nullcontext()
+
+
+def note_trace(request: web.Request, span: object) -> None:
+    """Note the trace of an opened span at a request, for the histogram of requests."""
+    if (exemplar := telemetry.exemplar(span)) is not None:
+        request[_EXEMPLAR] = exemplar
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRequests:
+    """Middleware that counts the requests of one application by route and status."""
+
+    requests: HttpRequests = field(default_factory=HttpRequests)
+
+    @web.middleware
+    async def count(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Answer a request and count it."""
+        began = time.perf_counter()
+        response = await handler(request)
+        route = request.match_info.route.resource
+        key = request.method, route.canonical if route else "", response.status
+        self.requests.end(key, time.perf_counter() - began, request.get(_EXEMPLAR))
+        return response
 
 
 @web.middleware

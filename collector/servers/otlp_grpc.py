@@ -21,6 +21,8 @@ from collector.intake.intake import Intake
 from collector.otlp.export import count_refused
 from collector.otlp.partial_success import protobuf_answer
 from collector.refusal import Refused, malformed, unavailable
+from meta import telemetry
+from meta.call_metrics import MethodCalls
 from meta.client.addresses import host_of
 from meta.telemetry import joined
 from segments.signals import TRAITS, Signal
@@ -52,7 +54,7 @@ class OtlpHandler(grpc.GenericRpcHandler):
 
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
-        self._handlers = {method: self._handler(signal) for method, signal in METHODS.items()}
+        self._handlers = {method: self._handler(method) for method in METHODS}
 
     def service(
         self, details: grpc.HandlerCallDetails
@@ -60,8 +62,11 @@ class OtlpHandler(grpc.GenericRpcHandler):
         """Return the handler of a method; it is called before the call's body is read."""
         return self._handlers.get(details.method)
 
-    def _handler(self, signal: Signal) -> grpc.RpcMethodHandler[bytes, bytes]:
+    def _handler(self, method: str) -> grpc.RpcMethodHandler[bytes, bytes]:
+        signal, calls = METHODS[method], MethodCalls(method)
+
         async def export(_: object, context: Context) -> bytes:
+            began, status, exemplar = calls.begin(), "UNKNOWN", None
             token_secret = token_of(context.invocation_metadata())
 
             def host() -> str:
@@ -69,12 +74,20 @@ class OtlpHandler(grpc.GenericRpcHandler):
 
             try:
                 admission = await self._intake.admit(signal, token_secret, host)
-                with admission, joined(f"export.{signal}", context.invocation_metadata):
+                with admission, joined(f"export.{signal}", context.invocation_metadata) as span:
+                    exemplar = telemetry.exemplar(span)
                     payload = await self._read(context, admission)
                     result = await self._intake.accept(admission, payload)
+                status = "OK"
+                return protobuf_answer(signal, result)
             except Refused as refused:
+                status = refused.refusal.code.name
                 return await self._abort(signal, context, refused)
-            return protobuf_answer(signal, result)
+            except asyncio.CancelledError:
+                status = "CANCELLED"
+                raise
+            finally:
+                calls.end(began, status, exemplar)
 
         return grpc.stream_unary_rpc_method_handler(export)
 

@@ -13,7 +13,7 @@ from collector.otlp.export import count_refused
 from collector.otlp.partial_success import PartialSuccess, json_answer, protobuf_answer
 from collector.refusal import Refusal, Refused
 from collector.servers.http_bodies import Bodies, admit
-from collector.servers.http_connections import heads, kept
+from collector.servers.http_connections import CountedRequests, heads, kept, note_trace
 from collector.servers.http_conventions import (
     HEALTH_PATH,
     JSON,
@@ -49,7 +49,7 @@ class OtlpHttp:
 
     def application(self) -> web.Application:
         """Build the aiohttp application."""
-        middlewares = [heads, UnreadBodies().discard, json_errors]
+        middlewares = [CountedRequests().count, heads, UnreadBodies().discard, json_errors]
         if self.hosts is not None:
             middlewares.append(OwnHosts(self.hosts).check)
         app = web.Application(middlewares=middlewares)
@@ -94,7 +94,8 @@ class OtlpHttp:
 
     async def _accept(self, request: web.Request, signal: Signal, is_json: bool) -> PartialSuccess:
         admission = await admit(self.intake, request, signal)
-        with admission, kept(request), joined(f"export.{signal}", request.headers.items):
+        with admission, kept(request), joined(f"export.{signal}", request.headers.items) as span:
+            note_trace(request, span)
             body = await self.bodies.read(request, admission.charge)
             if is_json:
                 return await self.intake.accept_json(admission, body)

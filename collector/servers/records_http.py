@@ -20,7 +20,7 @@ from collector.records.json_records import ConvertedRecords, Form, RecordOptions
 from collector.records.json_times import TIMESTAMP_UNITS, TimestampUnit
 from collector.refusal import Refusal, Refused, malformed
 from collector.servers.http_bodies import Bodies, admit
-from collector.servers.http_connections import kept
+from collector.servers.http_connections import kept, note_trace
 from collector.servers.http_conventions import JSON, answer_refusal
 from meta.errors import Code
 from meta.telemetry import joined
@@ -63,7 +63,8 @@ class RecordsHttp:
     async def _take(self, request: web.Request, form: Form) -> TakenRecords:
         key, unit = _idempotency_key(request), _unit(request)
         admission = await self._admit(request)
-        with admission, kept(request), joined("records", request.headers.items):
+        with admission, kept(request), joined("records", request.headers.items) as span:
+            note_trace(request, span)
             body = await self._bodies.read(request, admission.charge)
             limits = self._intake.limits
             options = RecordOptions(

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import grpc
 
@@ -31,6 +31,27 @@ SENT_ONCE = frozenset(
 _WATCH = "/meta.v1.OperationsService/WatchDataset"
 
 
+class AttemptObserver(Protocol):
+    """Observer of the attempts of calls; `method` is `/package.Service/Method`."""
+
+    def begin(self, method: str) -> float:
+        """Note an attempt; returns what `end` needs."""
+
+    def end(self, method: str, began: float, status: str) -> None:
+        """Note its end by the name of its status."""
+
+
+class Unobserved:
+    """Observer of a client whose calls nobody counts."""
+
+    def begin(self, _method: str) -> float:
+        """Note nothing."""
+        return 0.0
+
+    def end(self, _method: str, _began: float, _status: str) -> None:
+        """Note nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClientParts:
     """The parts that all calls of a client share."""
@@ -39,6 +60,7 @@ class ClientParts:
     liveness: Liveness
     deadline_secs: float
     metadata: Callable[[], Metadata]
+    observer: AttemptObserver
 
     def identify(self, options: dict[str, Any]) -> None:
         """Name the caller in a call's options, unless they name another one, and the trace."""
@@ -152,19 +174,27 @@ class UnaryCall:
     def future(self, request: Any, timeout: float | None = None, **options: Any) -> Any:
         """Send the request once; the future raises grpc.RpcError, which `typed_error` converts."""
         self._caller.identify(options)
+        observer, path = self._caller.observer, self._method.path
         call = self._method.on(self._caller.endpoints.pick().connection())
-        return call.future(request, timeout=timeout or self._caller.deadline_secs, **options)
+        began = observer.begin(path)
+        future = call.future(request, timeout=timeout or self._caller.deadline_secs, **options)
+        future.add_done_callback(lambda ended: observer.end(path, began, ended.code().name))
+        return future
 
     def _attempt(
         self, endpoint: Endpoint, request: Any, options: dict[str, Any], retries: Retries
     ) -> Any:
         liveness, connection = self._caller.liveness, endpoint.connection()
+        observer, path = self._caller.observer, self._method.path
         number = liveness.begin(endpoint, connection, retries.silences)
+        began, status = observer.begin(path), "CANCELLED"
         try:
             timeout = retries.ends_at - time.monotonic()
             reply = self._method.on(connection)(request, timeout=timeout, **options)
+            status = "OK"
         except grpc.RpcError as error:
             failure: Any = connection.failure(error)
+            status = failure.code().name
             if failure.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
                 liveness.suspect(endpoint, connection)
             raise failure from None
@@ -175,6 +205,7 @@ class UnaryCall:
             raise
         finally:
             liveness.end(number)
+            observer.end(path, began, status)
         endpoint.answered(connection)
         return reply
 
@@ -256,10 +287,17 @@ class ReplyStream:
         call = self._method.on(self._connection)
         options = dict(self._options)
         self._caller.identify(options)
-        self._call = call(self._request, timeout=timeout, **options)
+        observer, path = self._caller.observer, self._method.path
+        began = observer.begin(path)
+        self._call = attempt = call(self._request, timeout=timeout, **options)
         number = liveness.begin(self._endpoint, self._connection)
-        if not self._call.add_callback(lambda: liveness.end(number)):
+
+        def end() -> None:
             liveness.end(number)
+            observer.end(path, began, attempt.code().name)
+
+        if not attempt.add_callback(end):
+            end()
         if self._is_cancelled:
             # Another thread has ended the attempt before this one.
             self._call.cancel()

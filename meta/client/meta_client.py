@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from meta.client import bearer_token
 from meta.client.bearer_token import Metadata, TokenFile
-from meta.client.calls import Channel, ClientParts
+from meta.client.calls import AttemptObserver, Channel, ClientParts, Unobserved
 from meta.client.channel import ClientTls
 from meta.client.endpoints import MetaServers
 from meta.client.liveness import Liveness
@@ -48,7 +48,8 @@ class MetaClient:
     that holds it and is read again when it changes, or `credentials` returns the metadata of each
     call. `tls` says how to connect with TLS; each certificate is checked for the name of its own
     address. `on_failure` is called with the address of each server that fails, if there are others.
-    Raises ValueError if an address is none or a file cannot be used.
+    `observer` counts the attempts of calls. Raises ValueError if an address is none or a file
+    cannot be used.
     """
 
     # Stubs, each imported with its messages when it is first used.
@@ -74,13 +75,20 @@ class MetaClient:
         deadline_secs: float = DEADLINE_SECS,
         tls: ClientTls | None = None,
         on_failure: Callable[[str], None] | None = None,
+        observer: AttemptObserver | None = None,
     ) -> None:
         self.target = target
         metadata = TokenFile(auth_token_file) if auth_token_file else bearer_token.fixed(auth_token)
         self._endpoints = MetaServers(target, tls, deadline_secs, on_failure)
         self._liveness = Liveness(self._endpoints)
         self._channel = Channel(
-            ClientParts(self._endpoints, self._liveness, deadline_secs, credentials or metadata)
+            ClientParts(
+                self._endpoints,
+                self._liveness,
+                deadline_secs,
+                credentials or metadata,
+                observer or Unobserved(),
+            )
         )
 
     def __getattr__(self, name: str) -> Any:

@@ -23,6 +23,12 @@ DISPLACED, LATE = "displaced", "late"
 CANCELLATION_SECS = 0.05
 
 
+def code_of(context: Context) -> str:
+    """Return the name of the status that a handler has set, `OK` by default."""
+    # gRPC has None until a handler sets a code, which the stubs do not say.
+    return getattr(context.code(), "name", "OK")
+
+
 class NoMessage(Exception):
     """The caller has ended its call without a message."""
 

@@ -4,7 +4,8 @@ Their places are separate from everything else of a server: a call that sends no
 watches, is ended for newer ones.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import grpc
@@ -12,7 +13,8 @@ from google.protobuf.message import DecodeError
 from grpc_health.v1 import health_pb2
 from grpc_health.v1.health import aio as health_aio
 
-from meta.process.call_places import CallPlaces, Context, NoMessage, Refusal
+from meta.call_metrics import MethodCalls
+from meta.process.call_places import CallPlaces, Context, NoMessage, Refusal, code_of
 
 # From 1,000 calls on that no handler has begun, gRPC ends new ones at random, as CANCELLED, health
 # checks among them. Calls of strangers have their own bounds.
@@ -46,10 +48,10 @@ class HealthCalls(grpc.GenericRpcHandler):
         # Both begin at the headers of a call, and are the same on the wire as its other forms.
         self.handlers: dict[str, Any] = {
             f"{SERVICE}/Check": grpc.stream_unary_rpc_method_handler(
-                self._check, response_serializer=serialize
+                _counted(f"{SERVICE}/Check", self._check), response_serializer=serialize
             ),
             f"{SERVICE}/Watch": grpc.stream_stream_rpc_method_handler(
-                self._watch, response_serializer=serialize
+                _counted(f"{SERVICE}/Watch", self._watch), response_serializer=serialize
             ),
         }
 
@@ -74,3 +76,27 @@ class HealthCalls(grpc.GenericRpcHandler):
         except (DecodeError, NoMessage):
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "no health check request")
             raise
+
+
+def _counted(
+    method: str, answer: Callable[[object, Context], Awaitable[Any]]
+) -> Callable[[object, Context], Awaitable[Any]]:
+    calls = MethodCalls(method)
+
+    async def call(request: object, context: Context) -> Any:
+        began, status = calls.begin(), "UNKNOWN"
+        try:
+            reply = await answer(request, context)
+            # The servicer may set a code without raising.
+            status = code_of(context)
+            return reply
+        except asyncio.CancelledError:
+            status = "CANCELLED"
+            raise
+        except grpc.aio.AbortError:
+            status = code_of(context)
+            raise
+        finally:
+            calls.end(began, status)
+
+    return call

@@ -37,7 +37,8 @@ def of_handler(handler: Any, rpc: str) -> Execute:
 
 def _in_thread(handler: Any, rpc: str) -> Execute:
     def work(raw: bytes, context: Context, cost: CallCost) -> bytes:
-        with cost.counted(), telemetry.served(rpc, context.invocation_metadata):
+        with cost.counted(), telemetry.served(rpc, context.invocation_metadata) as span:
+            cost.exemplar = telemetry.exemplar(span)
             reply = handler.unary_unary(parse(raw, handler.request_deserializer))
             return _serialized(handler, reply)
 
@@ -60,7 +61,8 @@ def _in_thread(handler: Any, rpc: str) -> Execute:
 def _on_loop(handler: Any, rpc: str) -> Execute:
     async def execute(raw: bytes, context: Context, cost: CallCost) -> bytes:
         request = await decode(raw, handler.request_deserializer, cost)
-        with telemetry.served(rpc, context.invocation_metadata):
+        with telemetry.served(rpc, context.invocation_metadata) as span:
+            cost.exemplar = telemetry.exemplar(span)
             reply = await handler.unary_unary(request)
         return _serialized(handler, reply)
 

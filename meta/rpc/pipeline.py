@@ -5,14 +5,13 @@ Nothing that a client sends leaves here as INTERNAL or UNKNOWN.
 """
 
 import asyncio
-import time
 from contextlib import aclosing
 from functools import partial
 from typing import Any
 
 import grpc
 
-from meta import access, metrics, telemetry
+from meta import access, telemetry
 from meta.access import Principal
 from meta.commits.transactions import Transactions
 from meta.config import Settings
@@ -22,6 +21,7 @@ from meta.roles import REFLECTION_METHODS
 from meta.rpc import execution, request_id, status
 from meta.rpc.admission import STREAMS, WATCHES, Admission
 from meta.rpc.authentication import Authentication
+from meta.rpc.call_counts import UNKNOWN_METHOD, RpcCalls
 from meta.rpc.decoding import LARGE_BYTES, LargeRequests, parse
 from meta.rpc.denials import Denials
 from meta.rpc.execution import Execute
@@ -33,8 +33,6 @@ from meta.store.access import denied_calls
 from meta.store.engine import call_scope
 from meta.store.engine.call_scope import CallScope
 
-# One name for all, since names of methods are labels of metrics.
-UNKNOWN_METHOD = "/unknown/Unknown"
 # A subject holds at most such a part of the threads; the rest is for others.
 THREADS_SHARE = 4
 # They have their own places, and last.
@@ -91,13 +89,14 @@ class Pipeline:
         return self.wrap(handler, UNKNOWN_METHOD)
 
     def _unary(self, handler: Any, method: str) -> Any:
-        rpc = _short_name(method)
-        succeeded = metrics.RPC_SECONDS.labels(rpc, "OK")
+        calls = RpcCalls(method)
         is_in_thread = execution.is_in_thread(handler)
-        execute = self._in_share(execution.of_handler(handler, rpc), is_in_thread=is_in_thread)
+        execute = self._in_share(
+            execution.of_handler(handler, calls.rpc), is_in_thread=is_in_thread
+        )
 
         async def call(_: object, context: Context) -> bytes:
-            began = time.perf_counter()
+            began = calls.begin()
             scope, cost = CallScope.enter(context.time_remaining), CallCost()
             raw = b""
             try:
@@ -105,14 +104,15 @@ class Pipeline:
                 with self.admission.admit(principal):
                     raw = await self._read(principal, context)
                     reply = await execute(raw, context, cost)
-                succeeded.observe(time.perf_counter() - began)
+                calls.succeed(began, cost.exemplar)
                 return reply
             except asyncio.CancelledError:
                 # The caller has left or its deadline has passed: free the thread and connection.
                 scope.cancel_soon()
+                calls.end(began, "CANCELLED")
                 raise
             except Exception as error:  # noqa: BLE001 - the top of a call
-                refusal = self._refuse(error, rpc, began, context)
+                refusal = self._refuse(error, calls, began, context)
                 paced_for = _paced_for(error)
             # gRPC keeps the exception that `abort` raises with the call, in a reference cycle. It
             # must hold no frame that holds the request: so `abort` is called here, in the outermost
@@ -172,13 +172,13 @@ class Pipeline:
         return run
 
     def _stream(self, handler: Any, method: str) -> Any:
-        rpc = _short_name(method)
+        calls = RpcCalls(method)
         kind = WATCHES if method in WATCH_METHODS else STREAMS
         answer = self._answers(handler, method)
         is_reflection = method in REFLECTION_METHODS
 
         async def call(requests: Any, context: Context) -> None:
-            began = time.perf_counter()
+            began = calls.begin()
             scope = CallScope.enter(context.time_remaining)
             try:
                 principal = await self._authentication.check(method, context)
@@ -186,15 +186,17 @@ class Pipeline:
                     # It has no part in the places of streams that work needs.
                     await self._reflections.run(context, answer(requests, context))
                 else:
-                    span = telemetry.served(rpc, context.invocation_metadata)
+                    span = telemetry.served(calls.rpc, context.invocation_metadata)
                     with self.admission.admit(principal, kind), span:
                         await answer(requests, context)
+                calls.end(began, "OK")
                 return
             except asyncio.CancelledError:
                 scope.cancel_soon()
+                calls.end(began, "CANCELLED")
                 raise
             except Exception as error:  # noqa: BLE001 - the top of a stream
-                refusal = self._refuse(error, rpc, began, context)
+                refusal = self._refuse(error, calls, began, context)
                 paced_for = _paced_for(error)
             if paced_for is not None:
                 await self._wait(paced_for, 0.0)
@@ -224,18 +226,21 @@ class Pipeline:
 
         return answer
 
-    def _refuse(self, error: Exception, rpc: str, began: float, context: Context) -> status.Refusal:
+    def _refuse(
+        self, error: Exception, calls: RpcCalls, began: float, context: Context
+    ) -> status.Refusal:
         """Log and count a refused call; returns the error that aborts it."""
         if isinstance(error, grpc.aio.BaseError):
             # The handler has aborted the call itself, as health does, or the caller has left.
+            calls.abort(began, context)
             raise error
         call_id = request_id.of_call(context)
         refusal = status.as_meta_error(error, call_id)
         # A denied caller must not be able to fill a disk.
         if not isinstance(refusal, DENIED) or self.denials.note(context.peer(), refusal.reason):
             subject = access.current.get().subject
-            request_id.log_refusal(error, refusal.reason, rpc, call_id, subject)
-        metrics.RPC_SECONDS.labels(rpc, refusal.code.name).observe(time.perf_counter() - began)
+            request_id.log_refusal(error, refusal.reason, calls.rpc, call_id, subject)
+        calls.refuse(began, refusal.code.name)
         return status.refusal(refusal, call_id)
 
 
@@ -275,7 +280,3 @@ def _paced_for(error: Exception) -> Caller | None:
 
 def _as_is(raw: bytes) -> bytes:
     return raw
-
-
-def _short_name(method: str) -> str:
-    return method.rpartition("/")[2]

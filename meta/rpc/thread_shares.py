@@ -34,9 +34,10 @@ COMPUTING_PART = 0.1
 
 @dataclass(slots=True, eq=False)
 class CallCost:
-    """CPU time of a call in threads, in seconds."""
+    """CPU time of a call in threads, in seconds, and its trace if that is recorded."""
 
     cpu_secs: float = 0.0
+    exemplar: dict[str, str] | None = None
     # The thread that counts now, and its CPU time at the beginning.
     _counting: tuple[int, float] | None = None
 

@@ -11,16 +11,19 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from meta import telemetry
+from meta.call_metrics import HttpRequests
 from meta.client.addresses import network_of
 from meta.telemetry import joined
 from segplane.gateway.console.console import Console
 from segplane.gateway.http import metrics
-from segplane.gateway.http.paths import Paths
+from segplane.gateway.http.paths import ROUTE, Paths
 from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.http.refusals import NotAllowed, NotKnown
 from segplane.gateway.iceberg import responses
 from segplane.gateway.iceberg.access import oauth
 from segplane.gateway.iceberg.catalog import IcebergCatalog
+from segplane.gateway.iceberg.route_paths import route_of
 from segplane.gateway.management.service import Management
 from segplane.gateway.queries.kusto import KustoService
 from segplane.gateway.queries.service import QueryService
@@ -67,7 +70,7 @@ class Gateway:
         """Build the ASGI application."""
         routes = [
             Route("/healthz", self._health),
-            Route("/iceberg/{path:path}", self._iceberg, methods=_METHODS),
+            Route("/iceberg/{path:path}", _measured(self._iceberg), methods=_METHODS),
         ]
         if self._console is not None:
             respond = _measured(self._console.respond)
@@ -108,8 +111,10 @@ class Gateway:
             self._check = asyncio.ensure_future(check)
         return await asyncio.shield(self._check)
 
-    async def _iceberg(self, request: Request) -> Response:
-        return await _measured(self._respond)(request)
+    async def _iceberg(self, request: Request) -> tuple[str, Response]:
+        name, response = await self._respond(request)
+        request.scope[ROUTE] = route_of(name)
+        return name, response
 
     async def _respond(self, request: Request) -> tuple[str, Response]:
         host = network_of(request.client.host) if request.client else ""
@@ -136,15 +141,17 @@ def _measured(
     respond: Callable[[Request], Awaitable[tuple[str, Response]]],
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return an endpoint that counts its answers, by the name of the requested resource."""
+    requests = HttpRequests()
 
     async def endpoint(request: Request) -> Response:
         started = time.monotonic()
         # Paths are the callers': they are not names of spans.
-        with joined(f"http {request.method}", request.headers.items):
-            route, response = await respond(request)
-        metrics.REQUEST_SECONDS.labels(route, str(response.status_code)).observe(
-            time.monotonic() - started
-        )
+        with joined(f"http {request.method}", request.headers.items) as span:
+            name, response = await respond(request)
+        secs, status = time.monotonic() - started, response.status_code
+        metrics.REQUEST_SECONDS.labels(name, str(status)).observe(secs)
+        key = request.method, request.scope.get(ROUTE, ""), status
+        requests.end(key, secs, telemetry.exemplar(span))
         return response
 
     return endpoint

@@ -18,6 +18,7 @@ from dataplane import meta_connection
 from dataplane.location import Locator
 from dataplane.readiness import MetaReadiness
 from dataplane.reporting import Reporter, process_report
+from meta.call_metrics import ClientCalls
 from meta.client import MetaClient
 from meta.process.exits import ConfigError
 from meta.process.shutdown import Shutdown
@@ -142,7 +143,10 @@ def _client(settings: Settings, token: str) -> MetaClient:
     """Open a client of meta with a caller's token; "" = the gateway's own."""
     if not token:
         return meta_connection.connect(settings)
-    return MetaClient(settings.meta_address, auth_token=token, tls=settings.meta_tls)
+    observer = ClientCalls(settings.meta_address)
+    return MetaClient(
+        settings.meta_address, auth_token=token, tls=settings.meta_tls, observer=observer
+    )
 
 
 async def _run(

@@ -12,7 +12,8 @@ _histogram = partial(Histogram, registry=GATEWAY)
 REQUEST_SECONDS = _histogram(
     "segplane_gateway_request_seconds",
     "Seconds from a request to its answer, by what it asks for and status. A rise: meta or the"
-    " object store is slow, or large tables are read from their beginning.",
+    " object store is slow, or large tables are read from their beginning. Old name, until 1.0, of"
+    " http_server_request_duration_seconds.",
     ["route", "status"],
     buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
 )

@@ -14,6 +14,8 @@ from starlette.responses import Response
 from segplane.gateway.http.refusals import MethodRefused, NotThere, QueryRefusal
 from segplane.gateway.http.responses import Endpoint, refuse
 
+# Key of a request's scope for the path of its route, such as /v1/views/{name}.
+ROUTE = "segplane.route"
 _DATASET = "/v1/datasets/{name}"
 # Ways to a thing that has a name: of the default group, of another group, and any by its id.
 _WAYS = {
@@ -69,6 +71,7 @@ class Paths:
             values = _values_of(path, parts)
             if values is None:
                 continue
+            request.scope[ROUTE] = "/".join(path)
             if request.method not in methods:
                 raise MethodRefused(request.method[:80], ", ".join(sorted(methods)))
             request.scope["path_params"] = values

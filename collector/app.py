@@ -171,6 +171,8 @@ class Collector:
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
         idle = IdleConnections(idle_max(), _count_restricted)
+        free = metrics.FREE_PLACES["collector"].labels("connections")
+        free.set_function(lambda: idle.most - len(idle))
         try:
             listener = await listen_http(
                 runner, idle, host, port, settings.tls, shares_port=self._shares_ports

@@ -5,10 +5,12 @@ fire. Labels are bounded: never an id, a dataset name or a token.
 """
 
 from functools import partial
+from platform import python_version
 
 from prometheus_client import REGISTRY, Counter, Gauge, Histogram
 
 from meta import call_metrics, process_metrics
+from meta.process.installed import installed_release
 
 _SERVICES = ("meta", "collector", "nursery", "merge_worker", "janitor", "gateway")
 REGISTRIES = {service: process_metrics.registry() for service in _SERVICES}
@@ -35,6 +37,7 @@ _COMBINED = {"pipeline": ("nursery", "merge_worker")}
 
 def expose(service: str) -> None:
     """Add the metrics of a service to those that this process serves; once a process."""
+    process_metrics.BUILD_INFO.labels(installed_release(), python_version()).set(1)
     first, *others = _COMBINED.get(service, (service,))
     REGISTRY.register(REGISTRIES.get(first) or process_metrics.registry())
     for other in others:
@@ -53,6 +56,15 @@ CLOCK_SKEW = {
     )
     for service, registry in REGISTRIES.items()
     if registry is not GATEWAY
+}
+FREE_PLACES = {
+    service: Gauge(
+        "segplane_free_places",
+        "Free places of each bound. Near 0: what comes next is refused, or displaces others.",
+        ["bound"],
+        registry=REGISTRIES[service],
+    )
+    for service in ("meta", "collector", "gateway")
 }
 STORE_CLOCK_SKEW = _janitor_gauge(
     "segplane_store_clock_skew_seconds",

@@ -1,6 +1,6 @@
-"""Metrics that every process has: what strangers make its libraries and its metrics port meet."""
+"""Metrics that every process has: its release, and what strangers make its libraries meet."""
 
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 LIBRARY_MESSAGES = Counter(
     "segplane_library_messages_total",
@@ -15,14 +15,19 @@ METRICS_FAULTS = Counter(
     " request: a scanner of ports, or a scraper without TLS.",
     registry=None,
 )
-
-
-METRICS = (LIBRARY_MESSAGES, METRICS_FAULTS)
+BUILD_INFO = Gauge(
+    "segplane_build_info",
+    "1, with the release of the process and of its Python. Several releases: an upgrade is not"
+    " finished.",
+    ["version", "python"],
+    registry=None,
+)
+METRICS = (LIBRARY_MESSAGES, METRICS_FAULTS, BUILD_INFO)
 
 
 def registry() -> CollectorRegistry:
     """Make a registry of one service, which has these metrics."""
     made = CollectorRegistry()
-    for counter in METRICS:
-        made.register(counter)
+    for metric in METRICS:
+        made.register(metric)
     return made

@@ -31,6 +31,7 @@ from collector.refusal import Refusal, Refused, not_routed, unavailable
 from collector.streams.buffer import OVERHEAD_BYTES, Buffer, MemoryBudget, PendingExport
 from meta.metrics import (
     CUT_ATTRIBUTES,
+    FREE_PLACES,
     REJECTED_RECORDS,
     UNKNOWN_MEMBERS,
 )
@@ -103,6 +104,9 @@ class Intake:
             lambda: self.is_meta_reachable,
         )
         self._reader = reader
+        FREE_PLACES["collector"].labels("exports").set_function(
+            lambda: limits.concurrent_exports_max - self._activities.num_in_flight
+        )
         self._checks = in_order(
             conformity, EventAges(reader), AttributeSizes(reader, limits.attributes)
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from meta.access import Principal
 from meta.config import Settings
 from meta.errors import Overloaded
+from meta.metrics import FREE_PLACES
 from meta.rpc.restrictions import EVERYBODY, SUBJECT, count_restricted
 
 CALLS, STREAMS, WATCHES = "calls", "streams", "watches"
@@ -29,6 +30,10 @@ class _Kind:
     running: int = 0
     by_subject: dict[str, int] = field(default_factory=dict)
 
+    def free(self) -> int:
+        """The calls that may begin."""
+        return self.most - self.running
+
 
 class Admission:
     """Counts the calls that run; used on the event loop only.
@@ -44,6 +49,9 @@ class Admission:
             STREAMS: _Kind(streams_max, max(1, streams_max // STREAMS_SHARE)),
             WATCHES: _Kind(settings.watchers_max, max(1, settings.watchers_max // STREAMS_SHARE)),
         }
+        for name, kind in self._kinds.items():
+            # Read when it is asked for: every call changes it.
+            FREE_PLACES["meta"].labels(name).set_function(kind.free)
 
     def running(self, subject: str) -> int:
         """The calls of a subject that run."""

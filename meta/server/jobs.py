@@ -15,6 +15,7 @@ from meta.watches.background import BackgroundJob
 from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
 from meta.watches.expiry import Expiry
 from meta.watches.health import HealthWatch, Report
+from meta.watches.installation_gauges import InstallationGauges
 from meta.watches.name_notes import NameNotes
 from meta.watches.release_watch import ReleaseWatch
 from meta.watches.rounds import Rounds
@@ -48,8 +49,10 @@ def start(
     # A server stops within a minute after an operator has raised the least release.
     watch = BackgroundJob("release", 30.0, releases.run_round)
     saved = BackgroundJob("processes", SAVED_EVERY_SECS, reports.save)
+    gauges = InstallationGauges(Transactions(database), settings, reports)
+    shown = BackgroundJob("installation_gauges", 60.0, gauges.run_round)
     others = _jobs(database, report, settings, shutdown)
-    running = background.start((*others, watch, saved), shutdown)
+    running = background.start((*others, watch, saved, shown), shutdown)
     return RunningJobs(running, releases)
 
 

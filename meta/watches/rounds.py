@@ -131,6 +131,7 @@ class Rounds:
             log.info("pins_expired", pins=removed)
         totals = self._transactions.read(pin_lists.totals)
         metrics.PINS.set(totals.number)
+        metrics.FREE_PLACES["meta"].labels("pins").set(self._settings.pins.total - totals.number)
         metrics.PIN_HELD_BYTES.set(totals.held_bytes)
         metrics.PIN_AGE_SECONDS.set(totals.oldest_secs)
 

@@ -20,6 +20,7 @@ from dataplane.readiness import MetaReadiness
 from dataplane.reporting import Reporter, process_report
 from meta.call_metrics import ClientCalls
 from meta.client import MetaClient
+from meta.metrics import FREE_PLACES
 from meta.process.exits import ConfigError
 from meta.process.shutdown import Shutdown
 from meta.self_report import Progress
@@ -228,7 +229,12 @@ def http_server(
     if settings.tls is not None:
         # A context in place of file names lets a renewed certificate be used without a restart.
         config.ssl = settings.tls.ssl_context()
-    return HttpServer(config)
+    server = HttpServer(config)
+    connections = server.server_state.connections
+    FREE_PLACES["gateway"].labels("connections").set_function(
+        lambda: CONCURRENT_REQUESTS_MAX - len(connections)
+    )
+    return server
 
 
 def listen(settings: Settings) -> socket.socket:

@@ -18,7 +18,7 @@ from meta import metrics, process_metrics
 
 DOCS = Path(__file__).parents[2] / "docs"
 # Modules that define the metrics of a process outside `meta.metrics`.
-_DEFINITIONS = ("nursery.metrics", "segplane.gateway.http.metrics")
+_DEFINITIONS = ("meta.status_metrics", "nursery.metrics", "segplane.gateway.http.metrics")
 _UNITS = ("timestamp_seconds", "seconds", "bytes")
 _HEAD = "| Metric | Type, unit | Labels | Value, and a rise | Alert |\n|---|---|---|---|---|\n"
 _LIBRARY = re.compile("process_|python_")

@@ -1,0 +1,25 @@
+"""Ends of access tokens: the nearest ones, and the number of those within a time."""
+
+from sqlalchemy import text
+
+from meta.store.engine.pool import Transaction
+
+_VALID = "revoked_at IS NULL AND expires_at > now()"
+_NEAREST = text(f"""
+    SELECT extract(epoch FROM expires_at)::float8 FROM access_tokens
+    WHERE {_VALID} ORDER BY expires_at LIMIT :most
+""")  # noqa: S608
+_COUNT = text(f"""
+    SELECT count(*) FROM access_tokens
+    WHERE {_VALID} AND expires_at < now() + make_interval(secs => :secs)
+""")  # noqa: S608
+
+
+def nearest(tx: Transaction, most: int) -> list[float]:
+    """Return the Unix times at which the next valid tokens end."""
+    return list(tx.execute(_NEAREST, {"most": most}).scalars())
+
+
+def count_within(tx: Transaction, secs: float) -> int:
+    """Count the valid tokens that end within a time."""
+    return int(tx.execute(_COUNT, {"secs": secs}).scalar_one())

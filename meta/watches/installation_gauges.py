@@ -1,0 +1,62 @@
+"""Background job that sets the gauges of the installation: ends of credentials, free places."""
+
+from collections.abc import Iterable
+
+from meta.commits.process_reports import ProcessReports
+from meta.commits.transactions import Transactions
+from meta.config import Settings
+from meta.metrics import FREE_PLACES
+from meta.self_report import SILENT_SECS
+from meta.status_metrics import EXPIRING, EXPIRY, show
+from meta.store.catalog import datasets
+from meta.store.engine.pool import Transaction
+from meta.store.status import processes, token_ends
+from meta.store.streams import tokens
+from meta.store.versions import clock
+from meta.v1.status_pb2 import ProcessReport
+
+NEAREST_MAX = 5
+SOON_SECS = 14 * 86_400.0
+_BOUNDS = FREE_PLACES["meta"]
+
+
+class InstallationGauges:
+    """Reads once a round what all gauges show, in one transaction."""
+
+    def __init__(
+        self, transactions: Transactions, settings: Settings, reports: ProcessReports
+    ) -> None:
+        self._transactions = transactions
+        self._settings = settings
+        self._reports = reports
+
+    def run_round(self) -> None:
+        """Set the gauges."""
+        self._transactions.read(self._set)
+
+    def _set(self, tx: Transaction) -> None:
+        now_secs = clock.now_nanos(tx) / 1e9
+        certificates = sorted(self._certificate_ends(tx, now_secs))
+        soon = sum(end < now_secs + SOON_SECS for end in certificates)
+        ends = {"certificate": certificates, "access_token": token_ends.nearest(tx, NEAREST_MAX)}
+        show(EXPIRY, {key: end for kind in ends for key, end in _ranked(kind, ends[kind])})
+        EXPIRING.labels("certificate").set(soon)
+        EXPIRING.labels("access_token").set(token_ends.count_within(tx, SOON_SECS))
+        _BOUNDS.labels("datasets").set(self._settings.datasets_max - datasets.count_live(tx))
+        _BOUNDS.labels("ingest_tokens").set(self._settings.tokens_max - tokens.count(tx))
+
+    def _certificate_ends(self, tx: Transaction, now_secs: float) -> set[float]:
+        """Return the ends of the certificates of processes that report, each once."""
+        since_nanos = (now_secs - SILENT_SECS) * 1e9
+        reported = self._reports.page(tx, processes.FIRST, processes.PROCESSES_MAX)
+        ends = {
+            ProcessReport.FromString(process.report).certificate_ends_at_nanos
+            for process in reported
+            if process.last_seen_nanos > since_nanos and not process.is_ended
+        }
+        return {end / 1e9 for end in ends if end}
+
+
+def _ranked(kind: str, ends: Iterable[float]) -> Iterable[tuple[tuple[str, str], float]]:
+    nearest = list(ends)[:NEAREST_MAX]
+    return (((kind, str(rank)), end) for rank, end in enumerate(nearest, 1))

@@ -1,0 +1,103 @@
+"""Gauges of the installation: ends of credentials, free places, the release."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from meta.access import ANONYMOUS
+from meta.commits.transactions import Transactions
+from meta.metrics import META
+from meta.self_report import Progress, SelfReport
+from meta.v1.catalog_pb2 import CreateDatasetRequest
+from meta.v1.operations_pb2 import CreateAccessTokenRequest, RevokeAccessTokenRequest
+from meta.watches.installation_gauges import NEAREST_MAX, InstallationGauges
+from tests.support.certificates import Authority
+from tests.support.meta.server import MetaServer
+
+DAY_SECS = 86_400
+
+
+def gauges_of(meta: MetaServer) -> InstallationGauges:
+    running = meta.running
+    return InstallationGauges(Transactions(running.database), meta.settings, running.reports)
+
+
+def ends(kind: str) -> list[float]:
+    ranks = (str(rank) for rank in range(1, NEAREST_MAX + 2))
+    name = "segplane_meta_expiry_timestamp_seconds"
+    values = (META.get_sample_value(name, {"kind": kind, "rank": rank}) for rank in ranks)
+    return [value for value in values if value is not None]
+
+
+def expiring(kind: str) -> float | None:
+    return META.get_sample_value("segplane_meta_expiring", {"kind": kind})
+
+
+def free(bound: str) -> float:
+    return META.get_sample_value("segplane_free_places", {"bound": bound}) or 0.0
+
+
+def test_the_nearest_five_ends_of_tokens_are_shown_and_those_within_two_weeks_counted(
+    meta_server: MetaServer,
+) -> None:
+    gauges, operations = gauges_of(meta_server), meta_server.client.operations
+    tokens = [
+        operations.CreateAccessToken(
+            CreateAccessTokenRequest(
+                subject=f"s{days}", role="reader", expires_secs=days * DAY_SECS
+            )
+        ).token
+        for days in (3, 1, 13, 15, 400, 30)
+    ]
+
+    gauges.run_round()
+
+    days = [round((end - time.time()) / DAY_SECS) for end in ends("access_token")]
+    assert days == [1, 3, 13, 15, 30]
+    assert expiring("access_token") == 3
+
+    for token in tokens[:4]:
+        operations.RevokeAccessToken(RevokeAccessTokenRequest(token_id=token.id))
+    gauges.run_round()
+
+    days = [round((end - time.time()) / DAY_SECS) for end in ends("access_token")]
+    assert days == [30, 400]
+    assert expiring("access_token") == 0
+
+
+def test_the_end_of_a_certificate_is_shown_while_its_process_reports(
+    meta_server: MetaServer, tmp_path: Path
+) -> None:
+    now = datetime.now(UTC)
+    end = (now + timedelta(days=6)).replace(microsecond=0)
+    files = Authority(tmp_path / "authority").issue("meta", valid=(now, end))
+    report = SelfReport("meta", "m", meta_server.settings, Progress(), certificates=[files.cert])
+    gauges = gauges_of(meta_server)
+
+    meta_server.running.reports.server = report
+    meta_server.running.reports.save()
+    gauges.run_round()
+
+    assert ends("certificate") == [end.timestamp()]
+    assert expiring("certificate") == 1
+
+    report.end()
+    meta_server.running.reports.save()
+    gauges.run_round()
+
+    assert ends("certificate") == []
+    assert expiring("certificate") == 0
+
+
+def test_free_places_are_those_that_are_left(meta_server: MetaServer) -> None:
+    gauges = gauges_of(meta_server)
+    gauges.run_round()
+    datasets = free("datasets")
+
+    meta_server.client.catalog.CreateDataset(CreateDatasetRequest(name="another"))
+    gauges.run_round()
+
+    assert free("datasets") == datasets - 1
+    assert free("streams") == max(1, meta_server.settings.threads // 4)
+    with meta_server.running.pipeline.admission.admit(ANONYMOUS, "streams"):
+        assert free("streams") == max(1, meta_server.settings.threads // 4) - 1

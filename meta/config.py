@@ -99,6 +99,8 @@ class Settings:
     default_dataset: str = setting("default")
     # Name under which `segplane status` lists the process; by default its host and port.
     process_name: str = setting("")
+    # Whether names of datasets are labels of metrics, where meta's access control does not hold.
+    has_dataset_metrics: bool = setting(False, name="DATASET_METRICS")
     datasets_max: int = DATASETS_MAX
     datasets_per_creator_max: int = 0  # No quota.
     tokens_max: int = TOKENS_MAX

@@ -22,6 +22,42 @@ EXPIRING = _gauge(
     "Certificates and access tokens that end within 14 days. Above 0: renew them.",
     ["kind"],
 )
+NURSERY_LAG = _gauge(
+    "segplane_meta_nursery_lag_seconds",
+    "Age of the oldest baby segment of the shards of a nursery, which is named by its first shard;"
+    " unleased = of shards that no nursery has leased. A rise: a nursery lags, or none runs.",
+    ["nursery"],
+)
+# With META_DATASET_METRICS: of the measured datasets, and of all others as `other`.
+_OF_DATASETS = "the 100 datasets with most bytes, and of the others as other"
+DATASET_FRESHNESS = _gauge(
+    "segplane_dataset_freshness_seconds",
+    f"Age of the oldest records that are committed and not visible yet; of {_OF_DATASETS}. A rise:"
+    " segplane why says what holds them.",
+    ["dataset"],
+)
+DATASET_UNMERGED_BABIES = _gauge(
+    "segplane_dataset_unmerged_babies",
+    f"Baby segments with records that are not visible yet; of {_OF_DATASETS}. A rise: nurseries do"
+    " not keep up.",
+    ["dataset"],
+)
+DATASET_UNMERGED_BYTES = _gauge(
+    "segplane_dataset_unmerged_bytes",
+    f"Bytes of those baby segments; of {_OF_DATASETS}. A rise: nurseries do not keep up.",
+    ["dataset"],
+)
+DATASET_SEGMENTS = _gauge(
+    "segplane_dataset_segments",
+    f"Live segments; of {_OF_DATASETS}. A rise beside the bytes: merges lag.",
+    ["dataset"],
+)
+DATASET_BYTES = _gauge(
+    "segplane_dataset_bytes",
+    f"Compressed bytes of live segments; of {_OF_DATASETS}. A rise: more ingest than retention"
+    " deletes.",
+    ["dataset"],
+)
 
 
 def show(gauge: Gauge, values: Mapping[tuple[str, ...], float]) -> None:

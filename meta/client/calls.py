@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import grpc
 
@@ -18,6 +18,7 @@ from meta.client.connections import Connection, Endpoint, Probe, Unanswered
 from meta.client.endpoints import MetaServers
 from meta.client.failures import Retries, has_unknown_outcome, typed_error
 from meta.client.liveness import PROBE_SECS, Liveness
+from meta.client.observers import AttemptObserver
 from meta.client.sent_changes import SentChanges
 from meta.client.traces import with_trace
 
@@ -29,27 +30,6 @@ SENT_ONCE = frozenset(
     }
 )
 _WATCH = "/meta.v1.OperationsService/WatchDataset"
-
-
-class AttemptObserver(Protocol):
-    """Observer of the attempts of calls; `method` is `/package.Service/Method`."""
-
-    def begin(self, method: str) -> float:
-        """Note an attempt; returns what `end` needs."""
-
-    def end(self, method: str, began: float, status: str) -> None:
-        """Note its end by the name of its status."""
-
-
-class Unobserved:
-    """Observer of a client whose calls nobody counts."""
-
-    def begin(self, _method: str) -> float:
-        """Note nothing."""
-        return 0.0
-
-    def end(self, _method: str, _began: float, _status: str) -> None:
-        """Note nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from meta.client import bearer_token
 from meta.client.bearer_token import Metadata, TokenFile
-from meta.client.calls import AttemptObserver, Channel, ClientParts, Unobserved
+from meta.client.calls import Channel, ClientParts
 from meta.client.channel import ClientTls
 from meta.client.endpoints import MetaServers
 from meta.client.liveness import Liveness
+from meta.client.observers import AttemptObserver, Unobserved
 from segments.location import StoreLocation
 
 if TYPE_CHECKING:

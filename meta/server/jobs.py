@@ -13,6 +13,7 @@ from meta.store.engine.pool import Database
 from meta.watches import background
 from meta.watches.background import BackgroundJob
 from meta.watches.clock_watch import OBSERVE_PAUSE_SECS, ClockWatch
+from meta.watches.dataset_gauges import DatasetGauges
 from meta.watches.expiry import Expiry
 from meta.watches.health import HealthWatch, Report
 from meta.watches.installation_gauges import InstallationGauges
@@ -51,8 +52,12 @@ def start(
     saved = BackgroundJob("processes", SAVED_EVERY_SECS, reports.save)
     gauges = InstallationGauges(Transactions(database), settings, reports)
     shown = BackgroundJob("installation_gauges", 60.0, gauges.run_round)
+    of_datasets = BackgroundJob(
+        "dataset_gauges", 60.0, DatasetGauges(Transactions(database)).run_round
+    )
+    optional = (of_datasets,) if settings.has_dataset_metrics else ()
     others = _jobs(database, report, settings, shutdown)
-    running = background.start((*others, watch, saved, shown), shutdown)
+    running = background.start((*others, *optional, watch, saved, shown), shutdown)
     return RunningJobs(running, releases)
 
 

@@ -1,4 +1,4 @@
-"""Background job that sets the gauges of the installation: ends of credentials, free places."""
+"""Background job that sets the gauges of the installation: ends, lags, free places."""
 
 from collections.abc import Iterable
 
@@ -7,11 +7,11 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.metrics import FREE_PLACES
 from meta.self_report import SILENT_SECS
-from meta.status_metrics import EXPIRING, EXPIRY, show
+from meta.status_metrics import EXPIRING, EXPIRY, NURSERY_LAG, show
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
 from meta.store.status import processes, token_ends
-from meta.store.streams import tokens
+from meta.store.streams import nursery_lags, tokens
 from meta.store.versions import clock
 from meta.v1.status_pb2 import ProcessReport
 
@@ -42,6 +42,8 @@ class InstallationGauges:
         show(EXPIRY, {key: end for kind in ends for key, end in _ranked(kind, ends[kind])})
         EXPIRING.labels("certificate").set(soon)
         EXPIRING.labels("access_token").set(token_ends.count_within(tx, SOON_SECS))
+        lags = nursery_lags.read(tx)
+        show(NURSERY_LAG, {(nursery,): secs for nursery, secs in lags.items()})
         _BOUNDS.labels("datasets").set(self._settings.datasets_max - datasets.count_live(tx))
         _BOUNDS.labels("ingest_tokens").set(self._settings.tokens_max - tokens.count(tx))
 

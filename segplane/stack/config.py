@@ -27,6 +27,8 @@ _OWN_SPARK = ("NURSERY_SPARK_", "MERGE_WORKER_SPARK_")
 # Senders wait half a second for an acknowledgement. All else has a server's pace: each round costs
 # CPU, and merges of fewer files write each byte more often.
 DEV_PACE = {"META_FLUSH_TIMEOUT_MS": "500"}
+# Whoever runs it may read all datasets.
+DEV_METRICS = {"META_DATASET_METRICS": "true"}
 # Readers that take longer than this lose their files: for demonstrations and tests only, in which
 # records are merged and files are deleted within seconds.
 UNSAFE_GRACE = {
@@ -251,4 +253,4 @@ def _environment(settings: StackSettings) -> dict[str, str]:
     grace = UNSAFE_GRACE if settings.is_unsafe_grace else {}
     # The workers ask meta where the objects are.
     inherited = {n: v for n, v in settings.inherited.items() if not n.startswith(_OBJECT_STORE)}
-    return {**DEV_PACE, **grace, **inherited}
+    return {**DEV_PACE, **DEV_METRICS, **grace, **inherited}

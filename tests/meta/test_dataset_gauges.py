@@ -1,0 +1,135 @@
+"""Gauges by dataset, of those that are measured; and the lag of nurseries, as meta sees it."""
+
+from dataclasses import replace
+
+import pytest
+
+from meta.commits.transactions import Transactions
+from meta.metrics import META
+from meta.process.shutdown import Shutdown
+from meta.server import jobs
+from meta.store.status import visibility_counts
+from meta.store.status.visibility_counts import DATASETS_MAX
+from meta.watches.dataset_gauges import DatasetGauges
+from meta.watches.installation_gauges import InstallationGauges
+from tests.support.meta.server import MetaServer
+from tests.support.meta.two_datasets import TwoDatasets
+
+NAMES = ("freshness_seconds", "unmerged_babies", "unmerged_bytes", "segments", "bytes")
+
+
+@pytest.fixture
+def scene(meta_server: MetaServer) -> TwoDatasets:
+    """Give the stream, of whose datasets web alone is measured."""
+    made = TwoDatasets.create(meta_server)
+    made.execute(f"INSERT INTO measured_datasets VALUES ('{made.web}', 0)")  # noqa: S608
+    return made
+
+
+def run_round(scene: TwoDatasets) -> None:
+    DatasetGauges(Transactions(scene.server.running.database)).run_round()
+
+
+def values(name: str) -> dict[str, float]:
+    """The value of a gauge by its label."""
+    family = next(each for each in META.collect() if each.name == name)
+    return {"".join(sample.labels.values()): sample.value for sample in family.samples}
+
+
+def of_datasets(dataset: str) -> list[float]:
+    return [values(f"segplane_dataset_{name}")[dataset] for name in NAMES]
+
+
+def age(scene: TwoDatasets, seconds: int) -> None:
+    scene.execute(
+        f"UPDATE baby_segments SET committed_at = now() - interval '{seconds} s'"  # noqa: S608
+    )
+
+
+def test_a_measured_dataset_has_its_name_and_all_others_have_one(scene: TwoDatasets) -> None:
+    for offset, datasets in enumerate(([scene.web], [scene.app], [scene.web, scene.app])):
+        scene.collector.commit(scene.stream, offset, *datasets)
+    age(scene, 60)
+    run_round(scene)
+
+    assert set(values("segplane_dataset_freshness_seconds")) == {"web", "other"}
+    assert of_datasets("web") == [pytest.approx(60, abs=10), 2, 2_000, 0, 0]
+    assert of_datasets("other") == [pytest.approx(60, abs=10), 2, 2_000, 0, 0]
+
+    scene.nursery.merge(scene.web, scene.stream, -1, 2)
+    run_round(scene)
+
+    freshness, babies, size_bytes, segments, stored_bytes = of_datasets("web")
+    assert (freshness, babies, size_bytes, segments) == (0, 0, 0, 1)
+    assert stored_bytes > 0
+
+
+def test_a_dataset_that_is_not_measured_any_more_has_no_gauge(scene: TwoDatasets) -> None:
+    run_round(scene)
+    scene.execute("DELETE FROM measured_datasets")
+
+    run_round(scene)
+
+    assert all(set(values(f"segplane_dataset_{name}")) == {"other"} for name in NAMES)
+
+
+def test_names_are_at_most_a_hundred_and_those_of_more_are_other(scene: TwoDatasets) -> None:
+    scene.execute(
+        "WITH made AS (INSERT INTO datasets (id, name) SELECT gen_random_uuid(), 'd' || n"  # noqa: S608
+        f" FROM generate_series(1, {DATASETS_MAX + 1}) n RETURNING key)"
+        " INSERT INTO dataset_stats (dataset_key, live_segments, live_compressed_size_bytes)"
+        " SELECT key, 1, 7 FROM made ON CONFLICT (dataset_key) DO UPDATE"
+        " SET live_segments = 1, live_compressed_size_bytes = 7"
+    )
+    with scene.server.running.database.write() as tx:
+        visibility_counts.choose(tx)
+
+    run_round(scene)
+
+    sizes = values("segplane_dataset_bytes")
+    assert len(sizes) == DATASETS_MAX + 1
+    assert sizes["other"] == 7
+
+
+def test_a_dataset_called_other_is_one_of_the_others(scene: TwoDatasets) -> None:
+    scene.execute(f"UPDATE datasets SET name = 'other' WHERE id = '{scene.web}'")  # noqa: S608
+    scene.collector.commit(scene.stream, 0, scene.web)
+    scene.collector.commit(scene.stream, 1, scene.app)
+
+    run_round(scene)
+
+    assert values("segplane_dataset_unmerged_babies") == {"other": 2}
+
+
+def test_the_lag_of_a_nursery_rises_while_none_runs(scene: TwoDatasets) -> None:
+    running = scene.server.running
+    gauges = InstallationGauges(
+        Transactions(running.database), scene.server.settings, running.reports
+    )
+    gauges.run_round()
+    assert values("segplane_meta_nursery_lag_seconds") == {}
+    scene.collector.commit(scene.stream, 0, scene.web)
+    age(scene, 90)
+
+    gauges.run_round()
+    unleased = values("segplane_meta_nursery_lag_seconds")
+    scene.execute("INSERT INTO nurseries VALUES ('n', now() + interval '1 hour')")
+    scene.execute("INSERT INTO nursery_shards SELECT n, 'n' FROM generate_series(0, 63) n")
+    gauges.run_round()
+
+    assert unleased == {"unleased": pytest.approx(90, abs=10)}
+    assert values("segplane_meta_nursery_lag_seconds") == {"0": pytest.approx(90, abs=10)}
+
+
+def test_datasets_are_measured_only_where_the_setting_allows_it(scene: TwoDatasets) -> None:
+    running = scene.server.running
+
+    def names(*, is_allowed: bool) -> set[str]:
+        settings = replace(scene.server.settings, has_dataset_metrics=is_allowed)
+        shutdown = Shutdown()
+        started = jobs.start(running.database, running.report, settings, shutdown, running.reports)
+        shutdown.request()
+        started.join(10.0)
+        return {thread.name for thread in started.threads}
+
+    assert names(is_allowed=True) - names(is_allowed=False) == {"dataset_gauges"}

@@ -1,12 +1,15 @@
 """`python -m meta` with several processes on one port."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -110,3 +113,49 @@ def test_a_port_in_use_is_refused_in_one_line(environment: dict[str, str], port:
 
     assert ended.returncode == 2
     assert f"cannot listen on 127.0.0.1:{port}" in ended.stderr
+
+
+@pytest.mark.long
+def test_each_process_has_a_port_of_metrics_and_all_have_the_gauges_of_the_database(
+    environment: dict[str, str],
+) -> None:
+    ports = _two_ports()
+    several = {"META_METRICS_PORT": str(ports[0]), "META_DATASET_METRICS": "true"}
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "meta"], env={**environment, **several}
+    ) as parent:
+        wait_until_served(environment["META_BIND"], "first")
+        shared = ('segplane_dataset_segments{dataset="other"} 0.0', "segplane_meta_expiring{")
+
+        def are_shown() -> bool:
+            return all(text in _metrics(port) for port in ports for text in shared)
+
+        wait_until(are_shown, "the gauges of both", seconds=DEADLINE_SECS)
+        pages = [_metrics(port) for port in ports]
+        parent.terminate()
+        assert parent.wait(DEADLINE_SECS) == 0
+
+    for page in pages:
+        assert re.search(r"^process_resident_memory_bytes [1-9]", page, re.MULTILINE)
+        assert "segplane_build_info{" in page
+    create = 'started_total{grpc_method="meta.v1.CatalogService/CreateDataset"} '
+    calls = [float(page.partition(create)[2].split()[0]) for page in pages]
+    assert sum(calls) >= 1
+
+
+def _metrics(port: int) -> str:
+    with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as response:
+        text: str = response.read().decode()
+        return text
+    return ""
+
+
+def _two_ports() -> tuple[int, int]:
+    """Find two free ports in a row."""
+    while True:
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            port = first.getsockname()[1]
+            with suppress(OSError, OverflowError):
+                second.bind(("127.0.0.1", port + 1))
+                return port, port + 1

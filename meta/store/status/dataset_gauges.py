@@ -19,7 +19,7 @@ _TOTALS = text(f"""
 
 
 @dataclass(frozen=True, slots=True)
-class DatasetTotals:
+class MeasuredTotals:
     """Live segments of a dataset, or of several, and their compressed bytes."""
 
     name: str
@@ -27,6 +27,6 @@ class DatasetTotals:
     size_bytes: int
 
 
-def totals(tx: Transaction) -> list[DatasetTotals]:
+def totals(tx: Transaction) -> list[MeasuredTotals]:
     """Return a row for each measured dataset, and one for the others."""
-    return [DatasetTotals(*row) for row in tx.execute(_TOTALS, {"other": OTHER})]
+    return [MeasuredTotals(*row) for row in tx.execute(_TOTALS, {"other": OTHER})]

@@ -26,7 +26,7 @@ class DatasetGauges:
 
 def _set(tx: Transaction) -> None:
     totals = dataset_gauges.totals(tx)
-    # What waits is shown of each of them, 0 as well.
+    # A dataset of which nothing waits has gauges of 0.
     names = {OTHER, *(each.name for each in totals)}
     ages: defaultdict[str, float] = defaultdict(float, dict.fromkeys(names, 0.0))
     babies = defaultdict[str, int](int, dict.fromkeys(names, 0))

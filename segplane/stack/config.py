@@ -27,7 +27,7 @@ _OWN_SPARK = ("NURSERY_SPARK_", "MERGE_WORKER_SPARK_")
 # Senders wait half a second for an acknowledgement. All else has a server's pace: each round costs
 # CPU, and merges of fewer files write each byte more often.
 DEV_PACE = {"META_FLUSH_TIMEOUT_MS": "500"}
-# Whoever runs it may read all datasets.
+# The person who runs it may read all datasets.
 DEV_METRICS = {"META_DATASET_METRICS": "true"}
 # Readers that take longer than this lose their files: for demonstrations and tests only, in which
 # records are merged and files are deleted within seconds.

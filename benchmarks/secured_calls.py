@@ -23,9 +23,9 @@ from benchmarks.harness.certificate import self_signed
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.segment_rows import DAY_NANOS, NEWEST_NANOS
 from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
-from meta.roles import Role
 from meta.client import MetaClient
 from meta.client.channel import ClientTls
+from meta.roles import Role
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.common_pb2 import TimeRange
 from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest

@@ -63,8 +63,9 @@ def harm_of_s3_rule(rule: Mapping[str, Any], path: str) -> Iterator[str]:
     if "Days" in expiration or "Date" in expiration:
         yield f"{name} deletes objects by their age"
     for transition in rule.get("Transitions", ()):
-        if transition.get("StorageClass") in _ARCHIVES:
-            yield f"{name} moves objects to {transition['StorageClass']}, where no reader reads them"
+        archive = transition.get("StorageClass")
+        if archive in _ARCHIVES:
+            yield f"{name} moves objects to {archive}, where no reader reads them"
 
 
 def _of_gcs(location: StoreLocation, timeouts: RequestTimeouts) -> BucketRules:

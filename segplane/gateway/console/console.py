@@ -14,8 +14,8 @@ from segplane.gateway.console.pages.datasets import DatasetPages
 from segplane.gateway.console.pages.downloads import DownloadPages
 from segplane.gateway.console.pages.find import FindPages
 from segplane.gateway.console.pages.logs import LogPages
-from segplane.gateway.console.policy import BrowserPolicy
 from segplane.gateway.console.pages.traces import TracePages
+from segplane.gateway.console.policy import BrowserPolicy
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import LoginNeeded, Page, Viewer
 from segplane.gateway.http.paths import Paths

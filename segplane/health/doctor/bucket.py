@@ -10,7 +10,7 @@ from segments.store.interface import ObjectStore
 from segments.store.open import open_store
 from segments.store.probe import PROBE_KEY
 from segments.store.timeouts import BRIEF_TIMEOUTS
-from segplane.health.doctor.verdicts import CheckResult, Verdict, judged, unknown
+from segplane.health.doctor.verdicts import CheckResult, CheckVerdict, judged, unknown
 from segplane.health.processes import SKEW_NANOS, span
 
 AREA = "bucket"
@@ -38,10 +38,12 @@ def _examine(
         return
     except StoreError as error:
         text = f"{location.url()} does not answer: {error}"
-        yield CheckResult(AREA, f"{prefix}writes", Verdict.NEEDS, text, "see the store's own state")
+        yield CheckResult(
+            AREA, f"{prefix}writes", CheckVerdict.NEEDS, text, "see the store's own state"
+        )
         return
     text = f"{location.url()} takes writes and does not overwrite"
-    yield CheckResult(AREA, f"{prefix}writes", Verdict.OK, text)
+    yield CheckResult(AREA, f"{prefix}writes", CheckVerdict.OK, text)
     yield from _reads(prefix, store, database_time_nanos)
     yield _rules(prefix, location)
 
@@ -50,7 +52,7 @@ def _refused(prefix: str, error: StoreError) -> CheckResult:
     name, text = f"{prefix}writes", str(error)
     if "overwrites" in text:
         step = "use a store that honours If-None-Match: acknowledged records would be replaced"
-        return CheckResult(AREA, name, Verdict.NEEDS, text, step)
+        return CheckResult(AREA, name, CheckVerdict.NEEDS, text, step)
     # The processes may have rights that this command does not have.
     return unknown(AREA, name, text, _RIGHTS)
 
@@ -93,7 +95,7 @@ def _rules(prefix: str, location: StoreLocation) -> CheckResult:
         return unknown(AREA, name, f"the rules of the bucket are not shown: {error}", step)
     if rules.harmful:
         step = "remove the rule, or leave out our prefix: only the janitor deletes objects"
-        return CheckResult(AREA, name, Verdict.NEEDS, "; ".join(rules.harmful), step)
+        return CheckResult(AREA, name, CheckVerdict.NEEDS, "; ".join(rules.harmful), step)
     trouble = ""
     if rules.is_versioned and not rules.ends_versions:
         trouble = "the bucket keeps versions of deleted objects for ever"

@@ -9,7 +9,7 @@ from meta.client import MetaClient
 from meta.errors import MetaError, RoleRefused, Unauthenticated
 from meta.v1 import operations_pb2
 from segments.location import Stores
-from segplane.health.doctor.verdicts import CheckResult, Verdict, judged, unknown
+from segplane.health.doctor.verdicts import CheckResult, CheckVerdict, judged, unknown
 from segplane.health.freshness import read_freshness
 from segplane.health.processes import Judged, ProcessState, Status, read_status
 
@@ -39,7 +39,7 @@ def examine(client: MetaClient, address: str) -> tuple[list[CheckResult], MetaFa
     except MetaError as error:
         text = f"meta does not answer at {address}: {error.message}"
         step = "see its log; start it with `segplane serve` or your service manager"
-        return [CheckResult(META, "state", Verdict.NEEDS, text, step)], MetaFacts()
+        return [CheckResult(META, "state", CheckVerdict.NEEDS, text, step)], MetaFacts()
     status, processes = _processes(client)
     checks = [*_state(state), *processes, *_late(client)]
     facts = MetaFacts(state.database_time_nanos, ask_location(client, "").stores, status)
@@ -50,7 +50,7 @@ def _state(state: operations_pb2.GetServerStateResponse) -> Iterator[CheckResult
     text = (
         f"meta answers at version {state.version}, to {state.caller.subject} as {state.caller.role}"
     )
-    yield CheckResult(META, "state", Verdict.OK, text)
+    yield CheckResult(META, "state", CheckVerdict.OK, text)
     witness = state.witness
     trouble = f"the database counts as restored: {witness.restored_reason}"
     yield judged(
@@ -63,7 +63,7 @@ def _state(state: operations_pb2.GetServerStateResponse) -> Iterator[CheckResult
     if witness.superseded_by:
         text = f"another database has taken over the bucket, with history {witness.superseded_by}"
         step = "stop one of the two (docs/operations.md)"
-        yield CheckResult(META, "bucket", Verdict.NEEDS, text, step)
+        yield CheckResult(META, "bucket", CheckVerdict.NEEDS, text, step)
     unkept = "" if witness.is_kept else "meta keeps no witness: a restored database is not noticed"
     step = "set META_OBJECT_STORE_URL with credentials for witness/"
     yield judged(META, "witness", "a witness is kept", unkept, is_warning=True, next_step=step)
@@ -81,12 +81,12 @@ def _processes(client: MetaClient) -> tuple[Status | None, list[CheckResult]]:
         return None, [unknown(PROCESSES, "all", error.message, _NEEDS_ROLE)]
     reporting = [each for each in status.processes if each.state is ProcessState.REPORTS]
     checks = [
-        CheckResult(PROCESSES, "all", Verdict.NEEDS, need, "see `segplane status`")
+        CheckResult(PROCESSES, "all", CheckVerdict.NEEDS, need, "see `segplane status`")
         for need in status.needs
     ]
     text = f"{len(reporting)} processes report, and all of them are well"
     if not checks:
-        checks.append(CheckResult(PROCESSES, "all", Verdict.OK, text))
+        checks.append(CheckResult(PROCESSES, "all", CheckVerdict.OK, text))
     releases = sorted({each.process.report.release for each in reporting} - {""})
     mixed = f"several releases run: {', '.join(releases)}" if len(releases) > 1 else ""
     step = "finish the upgrade (docs/operations.md)"
@@ -107,7 +107,7 @@ def _port(each: Judged) -> CheckResult:
         return unknown(PROCESSES, name, "its name is not an address")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), _PORT_SECS):
-            return CheckResult(PROCESSES, name, Verdict.OK, f"{host}:{port} takes connections")
+            return CheckResult(PROCESSES, name, CheckVerdict.OK, f"{host}:{port} takes connections")
     except (OSError, OverflowError) as error:
         # A process may serve on an address that this machine does not reach.
         step = "check it from a machine that its callers are on"
@@ -123,6 +123,8 @@ def _late(client: MetaClient) -> Iterator[CheckResult]:
     needs = list(freshness.needs)
     for need in needs:
         step = "see `segplane why` with the dataset's name"
-        yield CheckResult(DATA, "freshness", Verdict.NEEDS, need, step)
+        yield CheckResult(DATA, "freshness", CheckVerdict.NEEDS, need, step)
     if not needs:
-        yield CheckResult(DATA, "freshness", Verdict.OK, freshness.headline.removeprefix("ok: "))
+        yield CheckResult(
+            DATA, "freshness", CheckVerdict.OK, freshness.headline.removeprefix("ok: ")
+        )

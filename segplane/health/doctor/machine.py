@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from segplane.health.doctor.verdicts import CheckResult, Verdict, judged, unknown
+from segplane.health.doctor.verdicts import CheckResult, CheckVerdict, judged, unknown
 from segplane.health.processes import SKEW_NANOS, span
 
 AREA = "this machine"
@@ -43,7 +43,9 @@ def java() -> CheckResult:
             [program, "-version"], capture_output=True, text=True, timeout=_JAVA_SECS, check=False
         ).stderr
     except (OSError, subprocess.TimeoutExpired) as error:
-        return CheckResult(AREA, "Java", Verdict.NEEDS, f"{program} does not start: {error}", step)
+        return CheckResult(
+            AREA, "Java", CheckVerdict.NEEDS, f"{program} does not start: {error}", step
+        )
     return java_of(printed)
 
 

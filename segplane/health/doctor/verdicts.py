@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Verdict(StrEnum):
+class CheckVerdict(StrEnum):
     """Outcome of a check; `needs` is one that a person must act on."""
 
     OK = "ok"
@@ -20,7 +20,7 @@ class CheckResult:
 
     area: str
     name: str
-    verdict: Verdict
+    verdict: CheckVerdict
     text: str
     next_step: str = ""
 
@@ -34,7 +34,7 @@ class Diagnosis:
     @property
     def needs(self) -> Sequence[CheckResult]:
         """The checks that a person must act on."""
-        return self._of(Verdict.NEEDS)
+        return self._of(CheckVerdict.NEEDS)
 
     @property
     def headline(self) -> str:
@@ -45,18 +45,21 @@ class Diagnosis:
         )
         others = [
             f"{len(self._of(verdict))} {noun}"
-            for verdict, noun in ((Verdict.WARNING, "warnings"), (Verdict.UNKNOWN, "not checked"))
+            for verdict, noun in (
+                (CheckVerdict.WARNING, "warnings"),
+                (CheckVerdict.UNKNOWN, "not checked"),
+            )
             if self._of(verdict)
         ]
-        return ", ".join([f"{first}: {len(self._of(Verdict.OK))} checks are ok", *others])
+        return ", ".join([f"{first}: {len(self._of(CheckVerdict.OK))} checks are ok", *others])
 
-    def _of(self, verdict: Verdict) -> list[CheckResult]:
+    def _of(self, verdict: CheckVerdict) -> list[CheckResult]:
         return [check for check in self.checks if check.verdict is verdict]
 
 
 def unknown(area: str, name: str, missing: str, next_step: str = "") -> CheckResult:
     """Return a check that could not be made, with what is missing for it."""
-    return CheckResult(area, name, Verdict.UNKNOWN, missing, next_step)
+    return CheckResult(area, name, CheckVerdict.UNKNOWN, missing, next_step)
 
 
 def judged(
@@ -70,6 +73,6 @@ def judged(
 ) -> CheckResult:
     """Return a check that is ok, unless there is trouble, which takes the place of its text."""
     if not trouble:
-        return CheckResult(area, name, Verdict.OK, text)
-    verdict = Verdict.WARNING if is_warning else Verdict.NEEDS
+        return CheckResult(area, name, CheckVerdict.OK, text)
+    verdict = CheckVerdict.WARNING if is_warning else CheckVerdict.NEEDS
     return CheckResult(area, name, verdict, trouble, next_step)

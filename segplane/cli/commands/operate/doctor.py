@@ -36,8 +36,8 @@ def doctor(
 
     It checks meta, the processes that report and their ports, the database, the bucket, and this
     machine. A check that its credentials do not allow is unknown, and names what is missing. The
-    exit code is 1 if a person is needed, and 0 with warnings. To check the bucket it writes one small
-    object, as every process does when it starts.
+    exit code is 1 if a person is needed, and 0 with warnings. To check the bucket it writes one
+    small object, as every process does when it starts.
     """
     from segplane.health.doctor import installation
     from segplane.health.doctor.verdicts import Diagnosis
@@ -62,7 +62,7 @@ def _database(url: str) -> "Iterator[CheckResult]":
     from meta import migrations
     from meta.errors import MetaError
     from meta.store.checks import server_facts
-    from segplane.health.doctor.verdicts import CheckResult, Verdict
+    from segplane.health.doctor.verdicts import CheckResult, CheckVerdict
 
     with open_database(url) as opened:
         try:
@@ -70,7 +70,7 @@ def _database(url: str) -> "Iterator[CheckResult]":
         except MetaError as error:
             text = f"Postgres at {opened.shown_url} cannot be read: {error}"
             step = "check the address, the role's password and that the server runs"
-            yield CheckResult(database.AREA, "Postgres", Verdict.NEEDS, text, step)
+            yield CheckResult(database.AREA, "Postgres", CheckVerdict.NEEDS, text, step)
             return
     yield from database.examine(facts)
 

@@ -24,7 +24,7 @@ _LAST_CHARACTER = "\U0010ffff"
 
 
 @dataclass(frozen=True, slots=True)
-class DatasetRow:
+class ListedDataset:
     """A dataset and its live numbers; a time is "" without records."""
 
     name: str
@@ -114,7 +114,7 @@ def _range_of(numbers: pb.GetDatasetNumbersResponse) -> str:
     return f"&{urlencode(bounds)}"
 
 
-def _rows(client: MetaClient, name: str, after: str) -> tuple[Sequence[DatasetRow], str]:
+def _rows(client: MetaClient, name: str, after: str) -> tuple[Sequence[ListedDataset], str]:
     """Return a page of datasets whose names begin with a text, and the cursor of the next."""
     request = pb.ListResourcesRequest(
         kind=pb.RESOURCE_KIND_DATASET, limit=PAGE_ROWS, after=after, order=pb.RESOURCE_ORDER_NAME
@@ -126,13 +126,13 @@ def _rows(client: MetaClient, name: str, after: str) -> tuple[Sequence[DatasetRo
     return rows, reply.next_cursor
 
 
-def _row(client: MetaClient, item: pb.Resource) -> DatasetRow | None:
+def _row(client: MetaClient, item: pb.Resource) -> ListedDataset | None:
     """Return a dataset with its numbers, None if it was deleted meanwhile."""
     try:
         numbers = client.resources.GetDatasetNumbers(pb.GetDatasetNumbersRequest(id=item.id))
     except NotFound:
         return None
-    return DatasetRow(
+    return ListedDataset(
         f"{item.group}/{item.name}" if item.group else item.name,
         item.title,
         numbers.record_count if numbers.HasField("record_count") else None,

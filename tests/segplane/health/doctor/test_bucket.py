@@ -11,7 +11,7 @@ import pytest
 from segments.location import StoreLocation, Stores
 from segments.store.bucket_rules import harm_of_s3_rule
 from segplane.health.doctor import bucket
-from segplane.health.doctor.verdicts import CheckResult, Verdict
+from segplane.health.doctor.verdicts import CheckResult, CheckVerdict
 
 
 def examined(location: StoreLocation) -> dict[str, CheckResult]:
@@ -54,20 +54,20 @@ def test_the_rules_of_a_bucket_are_read(s3_location: StoreLocation) -> None:
     client.create_bucket(Bucket=name)
     location = dataclasses.replace(s3_location, bucket=name, path="segments")
 
-    assert {check.verdict for check in examined(location).values()} == {Verdict.OK}
+    assert {check.verdict for check in examined(location).values()} == {CheckVerdict.OK}
 
     client.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
     versioned = examined(location)["rules"]
-    assert (versioned.verdict, "for ever" in versioned.text) == (Verdict.WARNING, True)
+    assert (versioned.verdict, "for ever" in versioned.text) == (CheckVerdict.WARNING, True)
 
     ends = _rule(NoncurrentVersionExpiration={"NoncurrentDays": 40})
     client.put_bucket_lifecycle_configuration(Bucket=name, LifecycleConfiguration={"Rules": [ends]})
-    assert examined(location)["rules"].verdict is Verdict.OK
+    assert examined(location)["rules"].verdict is CheckVerdict.OK
 
     both = {"Rules": [ends, _rule(**EXPIRES, ID="deletes all")]}
     client.put_bucket_lifecycle_configuration(Bucket=name, LifecycleConfiguration=both)
     harmful = examined(location)["rules"]
-    assert harmful.verdict is Verdict.NEEDS
+    assert harmful.verdict is CheckVerdict.NEEDS
     assert "'deletes all'" in harmful.text
 
 
@@ -76,7 +76,7 @@ def test_a_bucket_that_is_not_there_is_unknown_and_names_its_refusal(
 ) -> None:
     (check,) = examined(dataclasses.replace(s3_location, bucket="nothing-here")).values()
 
-    assert check.verdict is Verdict.UNKNOWN
+    assert check.verdict is CheckVerdict.UNKNOWN
     assert check.next_step
 
 
@@ -84,5 +84,5 @@ def test_a_folder_has_no_rules(tmp_path: Path) -> None:
     checks = examined(StoreLocation.from_url(f"file://{tmp_path}"))
 
     assert {name: check.verdict for name, check in checks.items()} == dict.fromkeys(
-        ("writes", "latency", "clock", "rules"), Verdict.OK
+        ("writes", "latency", "clock", "rules"), CheckVerdict.OK
     )

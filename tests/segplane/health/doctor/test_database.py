@@ -10,7 +10,7 @@ from meta import migrations
 from meta.database_facts import DatabaseFacts, RoleRights, Standby
 from meta.store.checks import server_facts
 from segplane.health.doctor import database
-from segplane.health.doctor.verdicts import CheckResult, Verdict
+from segplane.health.doctor.verdicts import CheckResult, CheckVerdict
 from tests.support.meta.server import MetaServer
 
 
@@ -32,41 +32,41 @@ def test_the_facts_of_a_real_database_are_judged(meta_server: MetaServer) -> Non
     assert 0 < facts.connections < facts.connections_max
     assert facts.size_bytes > 1_000_000
     for name in ("version", "encoding", "freezing", "schema", "connections"):
-        assert checks[name].verdict is Verdict.OK, checks[name]
+        assert checks[name].verdict is CheckVerdict.OK, checks[name]
 
 
 @pytest.mark.parametrize(
     ("change", "name", "verdict"),
     [
-        ({"version_number": 150_004}, "version", Verdict.NEEDS),
-        ({"encoding": "SQL_ASCII"}, "encoding", Verdict.NEEDS),
-        ({"settings": {"fsync": "off"}}, "durability", Verdict.NEEDS),
+        ({"version_number": 150_004}, "version", CheckVerdict.NEEDS),
+        ({"encoding": "SQL_ASCII"}, "encoding", CheckVerdict.NEEDS),
+        ({"settings": {"fsync": "off"}}, "durability", CheckVerdict.NEEDS),
         (
             {"settings": {"synchronous_commit": "off"}},
             "durability",
-            Verdict.NEEDS,
+            CheckVerdict.NEEDS,
         ),
-        ({"settings": {"autovacuum": "off"}}, "freezing", Verdict.NEEDS),
-        ({"transaction_age": database.AGE_MAX + 1}, "freezing", Verdict.WARNING),
-        ({"transaction_age": database.AGE_DANGER + 1}, "freezing", Verdict.NEEDS),
-        ({"revision": None}, "schema", Verdict.NEEDS),
-        ({"revision": "0042"}, "schema", Verdict.NEEDS),
-        ({"revision": "9999"}, "schema", Verdict.WARNING),
-        ({"connections": 1_000_000}, "connections", Verdict.WARNING),
+        ({"settings": {"autovacuum": "off"}}, "freezing", CheckVerdict.NEEDS),
+        ({"transaction_age": database.AGE_MAX + 1}, "freezing", CheckVerdict.WARNING),
+        ({"transaction_age": database.AGE_DANGER + 1}, "freezing", CheckVerdict.NEEDS),
+        ({"revision": None}, "schema", CheckVerdict.NEEDS),
+        ({"revision": "0042"}, "schema", CheckVerdict.NEEDS),
+        ({"revision": "9999"}, "schema", CheckVerdict.WARNING),
+        ({"connections": 1_000_000}, "connections", CheckVerdict.WARNING),
         (
             {"roles": [RoleRights("serving", 40, ("new_table",))]},
             "rights",
-            Verdict.NEEDS,
+            CheckVerdict.NEEDS,
         ),
         (
             {"roles": [RoleRights("backup", 2, ("a", "b"))], "is_superuser": False},
             "rights",
-            Verdict.OK,
+            CheckVerdict.OK,
         ),
-        ({"standbys": [Standby("b", "streaming", 0.2)]}, "standby b", Verdict.OK),
-        ({"standbys": [Standby("b", "streaming", 90.0)]}, "standby b", Verdict.WARNING),
-        ({"standbys": [Standby("b", "catchup", 0.1)]}, "standby b", Verdict.WARNING),
-        ({"standbys": [Standby("b", "", None)]}, "standby b", Verdict.UNKNOWN),
+        ({"standbys": [Standby("b", "streaming", 0.2)]}, "standby b", CheckVerdict.OK),
+        ({"standbys": [Standby("b", "streaming", 90.0)]}, "standby b", CheckVerdict.WARNING),
+        ({"standbys": [Standby("b", "catchup", 0.1)]}, "standby b", CheckVerdict.WARNING),
+        ({"standbys": [Standby("b", "", None)]}, "standby b", CheckVerdict.UNKNOWN),
     ],
 )
 @pytest.mark.one_meta
@@ -74,14 +74,14 @@ def test_a_fact_that_endangers_data_has_its_verdict(
     meta_server: MetaServer,
     change: dict[str, Any],
     name: str,
-    verdict: Verdict,
+    verdict: CheckVerdict,
 ) -> None:
     facts = read(meta_server)
 
     check = by_name(replace(facts, **change))[name]
 
     assert check.verdict is verdict
-    assert bool(check.next_step) == (verdict is not Verdict.OK)
+    assert bool(check.next_step) == (verdict is not CheckVerdict.OK)
 
 
 @pytest.mark.database_owner

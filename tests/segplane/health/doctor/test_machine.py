@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from segplane.health.doctor import machine
-from segplane.health.doctor.verdicts import Verdict
+from segplane.health.doctor.verdicts import CheckVerdict
 
 SECOND = 10**9
 
@@ -14,29 +14,33 @@ SECOND = 10**9
 @pytest.mark.parametrize(
     ("told", "verdict"),
     [
-        ('openjdk version "17.0.11" 2024-04-16', Verdict.OK),
-        ('openjdk version "21" 2023-09-19', Verdict.OK),
-        ('java version "1.8.0_202"', Verdict.NEEDS),
-        ('openjdk version "11.0.2" 2019-01-15', Verdict.NEEDS),
-        ("no such program", Verdict.UNKNOWN),
+        ('openjdk version "17.0.11" 2024-04-16', CheckVerdict.OK),
+        ('openjdk version "21" 2023-09-19', CheckVerdict.OK),
+        ('java version "1.8.0_202"', CheckVerdict.NEEDS),
+        ('openjdk version "11.0.2" 2019-01-15', CheckVerdict.NEEDS),
+        ("no such program", CheckVerdict.UNKNOWN),
     ],
 )
-def test_the_java_of_spark_is_17_or_newer(told: str, verdict: Verdict) -> None:
+def test_the_java_of_spark_is_17_or_newer(told: str, verdict: CheckVerdict) -> None:
     assert machine.java_of(told).verdict is verdict
 
 
 def test_a_machine_without_java_is_not_known_to_need_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
 
-    assert machine.java().verdict is Verdict.UNKNOWN
+    assert machine.java().verdict is CheckVerdict.UNKNOWN
 
 
 @pytest.mark.parametrize(
     ("skew_secs", "verdict", "words"),
-    [(0, Verdict.OK, "less than"), (60, Verdict.NEEDS, "ahead"), (-60, Verdict.NEEDS, "behind")],
+    [
+        (0, CheckVerdict.OK, "less than"),
+        (60, CheckVerdict.NEEDS, "ahead"),
+        (-60, CheckVerdict.NEEDS, "behind"),
+    ],
 )
 def test_a_clock_is_compared_with_the_database(
-    skew_secs: int, verdict: Verdict, words: str
+    skew_secs: int, verdict: CheckVerdict, words: str
 ) -> None:
     check = machine.clock(time.time_ns() - skew_secs * SECOND)
 
@@ -45,7 +49,7 @@ def test_a_clock_is_compared_with_the_database(
 
 
 def test_without_the_time_of_the_database_the_clock_is_not_checked() -> None:
-    assert machine.clock(None).verdict is Verdict.UNKNOWN
+    assert machine.clock(None).verdict is CheckVerdict.UNKNOWN
 
 
 def test_disk_and_memory_of_this_machine_are_read(tmp_path: Path) -> None:

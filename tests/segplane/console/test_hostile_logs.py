@@ -20,20 +20,26 @@ EXPECTED_TAGS = frozenset(
         *("html", "head", "meta", "title", "body", "main", "h1", "h2", "h3", "p", "a", "strong"),
         *("form", "label", "input", "button", "code", "nav", "ul", "li", "span", "div", "pre"),
         *("table", "caption", "thead", "tbody", "tr", "th", "td", "time", "section", "aside"),
-        *("details", "summary", "mark"),
+        *("details", "summary", "mark", "header"),
     ]
 )
+# Of the frame of every page, each with a file of the console.
+STATIC_TAGS = frozenset(["script", "link", "img"])
 ADDRESSES = ("href", "hx-get", "action")
 
 
 def check(page: HtmlPage) -> None:
     """Check that a page has no element, attribute or address that no template has."""
-    assert {element.tag for element in page.elements} <= EXPECTED_TAGS
+    assert {element.tag for element in page.elements} <= EXPECTED_TAGS | STATIC_TAGS
     for element in page.elements:
+        if element.tag in STATIC_TAGS:
+            (address,) = {"src", "href"} & set(element.attributes)
+            assert element.attributes[address].startswith("/ui/static/")
+            assert element.text == ""
         names = set(element.attributes)
         assert not any(name.startswith("on") or name == "style" for name in names), names
         for name in ADDRESSES:
-            assert element.attributes.get(name, "/ui/").startswith("/ui/"), element.attributes
+            assert element.attributes.get(name, "/ui/").startswith(("/ui/", "#content")), element
 
 
 @pytest.mark.long

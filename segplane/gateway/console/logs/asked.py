@@ -17,9 +17,6 @@ from segplane.gateway.console.time_range import TimeRange, parse_range
 from segplane.gateway.http.refusals import QueryRefusal
 from segplane.gateway.management.times import nanos_of
 
-ADDRESS_BYTES_MAX = 4_096
-# Parts of a page have its parameters and some of their own.
-PART_BYTES_MAX = ADDRESS_BYTES_MAX + 1_024
 COLUMNS_MAX = 10
 FILTERS_MAX = 20
 FACETS_MAX = 4
@@ -129,15 +126,6 @@ def parse_key(time: str, digest: str) -> RecordKey:
     if not is_key or not digest.isalnum():
         raise QueryRefusal("the address of the record is cut off or changed: open it from a list")
     return RecordKey(time, digest)
-
-
-def check_length(query: str, bytes_max: int) -> None:
-    """Raise QueryRefusal if the parameters of an address are too long."""
-    if len(query) > bytes_max:
-        raise QueryRefusal(
-            f"the address has {len(query):,} bytes of parameters: at most {bytes_max:,} are read:"
-            " leave some filters or columns out"
-        )
 
 
 def _several(parameters: QueryParams, name: str, most: int) -> Sequence[str]:

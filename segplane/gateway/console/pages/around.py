@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from segplane.gateway.console.logs import around
-from segplane.gateway.console.logs.asked import PART_BYTES_MAX, check_length, parse_ask, parse_key
+from segplane.gateway.console.logs.asked import parse_ask, parse_key
 from segplane.gateway.console.logs.page import LogsPage
 from segplane.gateway.console.logs.search import LogSearch
 from segplane.gateway.console.templating import Templates
@@ -29,7 +29,6 @@ class AroundPages:
 
     async def _around(self, request: Request, viewer: Viewer) -> Response:
         parameters = request.query_params
-        check_length(request.url.query, PART_BYTES_MAX)
         ask = parse_ask(parameters, time.time_ns())
         key = parse_key(parameters.get("at", ""), parameters.get("digest", ""))
         query = around.service_query(ask.dataset, key)

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kql.errors import KqlError
-from segplane.gateway.console.logs.asked import PART_BYTES_MAX, LogsAsk, check_length, parse_ask
+from segplane.gateway.console.logs.asked import LogsAsk, parse_ask
 from segplane.gateway.console.logs.copies import DOWNLOADS, copies, file_name, whole_query
 from segplane.gateway.console.logs.page import LogsPage
 from segplane.gateway.console.logs.search import LogSearch, parse_search
@@ -62,7 +62,6 @@ class DownloadPages:
 
 def _asked(request: Request) -> tuple[LogsAsk, LogSearch]:
     """Return the search of an address, without its page. Raises QueryRefusal."""
-    check_length(request.url.query, PART_BYTES_MAX)
     ask = replace(parse_ask(request.query_params, time.time_ns()), after=None)
     try:
         return ask, parse_search(ask.search)

@@ -13,10 +13,7 @@ from kql.errors import KqlError
 from segplane.gateway.console.logs import histogram as counting
 from segplane.gateway.console.logs import records
 from segplane.gateway.console.logs.asked import (
-    ADDRESS_BYTES_MAX,
-    PART_BYTES_MAX,
     LogsAsk,
-    check_length,
     parse_ask,
     parse_key,
 )
@@ -58,7 +55,7 @@ class LogPages:
         if not request.query_params.get("dataset"):
             # Relative, as all redirects: a proxy may serve the console below a path of its own.
             return RedirectResponse("./", 303)
-        ask = _ask(request, ADDRESS_BYTES_MAX)
+        ask = _ask(request)
         page = LogsPage(ask, LogSearch())
         try:
             page = LogsPage(ask, parse_search(ask.search))
@@ -180,8 +177,7 @@ class LogPages:
         return await self._queries.result(request, viewer.caller, task)
 
 
-def _ask(request: Request, bytes_max: int = PART_BYTES_MAX) -> LogsAsk:
-    check_length(request.url.query, bytes_max)
+def _ask(request: Request) -> LogsAsk:
     return parse_ask(request.query_params, time.time_ns())
 
 

@@ -9,10 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from segplane.gateway.console.logs.asked import (
-    ADDRESS_BYTES_MAX,
-    PART_BYTES_MAX,
     LogsAsk,
-    check_length,
 )
 from segplane.gateway.console.logs.page import LogsPage
 from segplane.gateway.console.logs.records import rows_of
@@ -59,7 +56,6 @@ class TracePages:
         if not parameters.get("dataset"):
             # Relative to /ui/, which a proxy may serve below a path.
             return RedirectResponse("./", 303)
-        check_length(request.url.query, ADDRESS_BYTES_MAX)
         excerpt = message = ""
         matches: Sequence[TraceCursor] = ()
         summaries: Sequence[queries.TraceSummary] = ()
@@ -159,7 +155,6 @@ _FORM = ("from", "to", "service", "operation", "longer", "shorter", "status", "q
 def _asked(request: Request) -> tuple[TraceAddress, TimeRange | None]:
     """Return the address of a trace, and the time range that its query is limited to."""
     parameters = request.query_params
-    check_length(request.url.query, PART_BYTES_MAX)
     if not parameters.get("dataset"):
         raise QueryRefusal("the address names no dataset: choose one")
     has_range = parameters.get("from") and parameters.get("to")

@@ -9,7 +9,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from segplane.cli.demo import RECORD_ID, relay, sources
+from segplane.cli.demo import RECORD_ID, relay, shop, sources
 
 
 def test_a_line_has_its_own_time_or_the_one_before(tmp_path: Path) -> None:
@@ -102,3 +102,26 @@ def test_the_relay_discards_what_comes_after_it_was_closed() -> None:
 )
 def test_a_log_is_named_after_what_wrote_it(source: str, service: str) -> None:
     assert sources.service_of(source) == service
+
+
+def test_the_example_has_an_error_that_belongs_to_a_trace_of_several_spans() -> None:
+    traces, logs = shop.exports(10**18)
+
+    records = [
+        record
+        for resource in logs.resource_logs
+        for scope in resource.scope_logs
+        for record in scope.log_records
+    ]
+    spans = [
+        span
+        for resource in traces.resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    ]
+    (error,) = [record for record in records if record.severity_text == "ERROR"]
+    of_trace = [span for span in spans if span.trace_id == error.trace_id]
+    assert len(of_trace) == 5
+    assert error.span_id in {span.span_id for span in of_trace if span.status.code == 2}
+    assert len({span.trace_id for span in spans}) == shop.ORDERS
+    assert max(span.end_time_unix_nano for span in spans) <= 10**18

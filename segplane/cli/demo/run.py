@@ -1,5 +1,6 @@
 """One run of the demo: its own stack in a folder, and checks; the first that fails ends it."""
 
+import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +12,12 @@ from dataplane.location import ask_location
 from dataplane.stream_poll import read_streams
 from kql.pushdown.reads import DatasetRead
 from meta.client import MetaClient
+from meta.process.shutdown import Shutdown
 from meta.v1 import catalog_pb2, common_pb2, ingest_token_pb2, janitor_pb2, segment_lookup_pb2
 from segments.keys import QUARANTINE_ROOT, merged_prefix
 from segments.store.open import open_stores
 from segplane.cli.console import timed_report
+from segplane.cli.demo import shop
 from segplane.cli.demo.proof import DemoFailed, check_records, check_table
 from segplane.cli.demo.relay import Relay, RequestLog
 from segplane.cli.demo.sources import LOG_ROOTS, export_of, find_lines
@@ -28,15 +31,23 @@ from segplane.read.bounds import TimeBounds
 from segplane.read.dataset import OpenDataset
 from segplane.read.lookup import find_all
 from segplane.read.opening import open_through
-from segplane.stack import config
+from segplane.stack import config, console
 from segplane.stack.dev import COLLECTOR, GATEWAY, PARTS, Report, Stack
 
-MACHINE, OWN = "machine", "segplane"
+MACHINE, OWN, SHOP = "machine", "segplane", "shop"
 # Every wave is merged before the next is sent, so each day has as many small segments as waves.
 WAVES = 8
 BATCH_LINES = 512
 DEADLINE_SECS = 300.0
 POLL_SECS = 0.25
+_CHECK_EVERY_SECS = 1.0
+KEPT = """
+Console   {address}
+          opens once, within ten minutes; another: segplane console --data-dir {folder}
+          Datasets, then shop: a log of severity ERROR belongs to the trace of an order that failed.
+
+Ctrl-C stops everything; the data stays in {folder}.
+"""
 # The processes' own telemetry reaches the collector through the demo's relay.
 TELEMETRY_PACE = {
     "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
@@ -51,8 +62,8 @@ _QUESTIONS = (
 )
 
 
-def run(folder: Path) -> None:
-    """Raises DemoFailed unless everything held."""
+def run(folder: Path, *, keep: bool = False) -> None:
+    """Raises DemoFailed unless everything held; `keep` leaves the stack running until a signal."""
     report = timed_report()
     settings = config.StackSettings(
         data_dir=folder,
@@ -68,8 +79,20 @@ def run(folder: Path) -> None:
         telemetry = {"OTEL_EXPORTER_OTLP_ENDPOINT": relay.endpoint, **TELEMETRY_PACE}
         stack = Stack(settings, report, parts=(COLLECTOR, GATEWAY), telemetry=telemetry)
         with stack, stack.connect() as client:
-            _Demo(stack, relay, client, report).run()
-    report("all checks passed")
+            demo = _Demo(stack, relay, client, report)
+            demo.run()
+            report("all checks passed")
+            if keep:
+                demo.show_console()
+                _wait_for_signal(stack)
+    if not keep:
+        report("segplane demo --keep leaves the stack running, to be looked at in the console")
+
+
+def _wait_for_signal(stack: Stack) -> None:
+    shutdown = Shutdown().install((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    while not shutdown.wait(_CHECK_EVERY_SECS):
+        stack.check()
 
 
 @dataclass(slots=True)
@@ -104,6 +127,19 @@ class _Demo:
         self._show(OWN)
         check_records("own telemetry", self._segments(OWN), self.relay.log)
         self._fsck()
+
+    def show_console(self) -> None:
+        """Send the example, and print the address of the console once it can be seen there."""
+        dataset_id, token = self._dataset(SHOP)
+        url = self.stack.settings.otlp_http_url
+        for path, export in zip(("/v1/traces", "/v1/logs"), shop.exports(), strict=True):
+            status, reply = self.log.send(url, token, path, export)
+            if status != HTTPStatus.OK:
+                raise DemoFailed(f"the collector answers {status} to the example: {reply!r}")
+        self._await_merged(dataset_id)
+        settings = self.stack.settings
+        address = console.address_of(settings.gateway_bind, settings.console_key_path)
+        print(KEPT.format(address=address, folder=settings.data_dir), flush=True)
 
     def _dataset(self, name: str) -> tuple[str, str]:
         dataset = self.client.catalog.CreateDataset(catalog_pb2.CreateDatasetRequest(name=name))

@@ -22,6 +22,8 @@ class Viewer:
     may_change: bool = False
     # Bound to the session; every form sends it back. "" = the session sends no forms.
     form_token: str = ""
+    # Seconds until the token ends that the browser renews; 0 = it renews none.
+    session_secs: int = 0
 
 
 class LoginNeeded(Exception):

@@ -12,13 +12,15 @@ app = group()
 
 
 @command(app, "demo --data-dir demo-data")
-def demo(data_dir: Path | None = None) -> None:
+def demo(data_dir: Path | None = None, keep: bool = False) -> None:
     """Ingest this machine's logs and Segplane's own telemetry, and check every record.
 
     Starts its own stack, compacts, queries with DuckDB before and after, and runs fsck.
 
     Options:
         data_dir: Keep the data in this folder; by default it is removed.
+        keep: Keep the data, and leave the stack running until Ctrl-C: its console shows the records
+            and an example of traces.
     """
     if importlib.util.find_spec("opentelemetry.exporter") is None:
         raise usage("the demo needs every part of Segplane: pip install 'segplane-server[all]'")
@@ -27,7 +29,7 @@ def demo(data_dir: Path | None = None) -> None:
 
     folder = data_dir or Path(tempfile.mkdtemp(prefix="segplane-demo-"))
     try:
-        run(folder)
+        run(folder, keep=keep)
     finally:
-        if data_dir is None:
+        if data_dir is None and not keep:
             shutil.rmtree(folder, ignore_errors=True)

@@ -155,11 +155,13 @@ class IssuerRoutes:
             response = self._logins.page(request, str(refusal), refusal.status)
             self._logins.drop(request, response)
             return response
-        response = Response(status_code=204)
+        renewed = _renewed(session, tokens)
+        secs = renewed.secs_to_renewal(self._logins.clock())
+        response = Response(status_code=204, headers={"Session-Secs": str(secs)})
         if is_page:
             response = self._logins.redirect(visit.way_back if visit else "/ui/")
         try:
-            self._logins.write(request, response, _renewed(session, tokens))
+            self._logins.write(request, response, renewed)
         except CookieTooLarge:
             raise NotAllowed("the renewed token is too large for a session: log in again") from None
         return response

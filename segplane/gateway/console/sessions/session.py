@@ -36,6 +36,10 @@ class Session:
         """Return what its cookie holds."""
         return asdict(self)
 
+    def secs_to_renewal(self, now: float) -> int:
+        """Return the seconds until its token ends, at least 1; 0 if nothing renews it."""
+        return max(1, int(self.token_ends_at - now)) if self.refresh_token else 0
+
 
 @dataclass(frozen=True, slots=True)
 class LoginAttempt:

@@ -70,7 +70,10 @@ class SessionVisitors:
         except NotKnown:
             # It was revoked or has expired.
             raise LoginNeeded from None
-        return Viewer(caller, reader.subject, may_change=True, form_token=form_token)
+        secs = session.secs_to_renewal(self._logins.clock())
+        return Viewer(
+            caller, reader.subject, may_change=True, form_token=form_token, session_secs=secs
+        )
 
     def login(self, request: Request) -> Response:
         """Return the way to the login page or to a renewal, and keep the way back in a cookie."""

@@ -181,12 +181,12 @@ VENDORED := $(BUNDLE)/node_modules/htmx.org/dist/htmx.min.js $(addprefix $(BUNDL
 
 .PHONY: console console-check
 console: $(BUNDLE)/.bundled ## Bundle the console's scripts, and copy what it serves of htmx and uPlot (needs npm)
-	cp $(BUNDLE)/out/console.js $(CONSOLE)/static/
+	cp $(BUNDLE)/out/console.js $(BUNDLE)/out/query.js $(CONSOLE)/static/
 	cp $(VENDORED) $(CONSOLE)/static/vendor/
 
 console-check: ## Prove that the console's bundle is what its sources give, where npm and its registry are
 	@if command -v npm >/dev/null && $(MAKE) --no-print-directory -s $(BUNDLE)/.ready; then \
-		$(MAKE) --no-print-directory -s $(BUNDLE)/.bundled && for file in $(BUNDLE)/out/console.js $(VENDORED); do \
+		$(MAKE) --no-print-directory -s $(BUNDLE)/.bundled && for file in $(BUNDLE)/out/console.js $(BUNDLE)/out/query.js $(VENDORED); do \
 			diff -q $$file "$$(find $(CONSOLE)/static -name $$(basename $$file))" || { echo "the console's scripts are stale: run make console" >&2; exit 1; }; done; \
 	else echo "make console-check: no packages of npm, so the console's scripts are not compared with their sources" >&2; fi
 

@@ -14,6 +14,7 @@ from segplane.gateway.console.pages.datasets import DatasetPages
 from segplane.gateway.console.pages.downloads import DownloadPages
 from segplane.gateway.console.pages.find import FindPages
 from segplane.gateway.console.pages.logs import LogPages
+from segplane.gateway.console.pages.query import QueryPages
 from segplane.gateway.console.pages.traces import TracePages
 from segplane.gateway.console.policy import BrowserPolicy
 from segplane.gateway.console.templating import Templates
@@ -28,7 +29,7 @@ _SAFE_METHODS = ("GET", "HEAD")
 # Pages of a caller that are made at a time, each by at most one query: its other slots are those of
 # its programs.
 PAGES_AT_A_TIME = 2
-_PAGES = (DatasetPages, LogPages, AroundPages, DownloadPages, TracePages, FindPages)
+_PAGES = (DatasetPages, LogPages, AroundPages, DownloadPages, TracePages, FindPages, QueryPages)
 
 
 class Visitors(Protocol):

@@ -15,7 +15,7 @@ from segplane.gateway.http.refusals import QueryRefusal
 
 _FOLDER = Path(__file__).with_name("templates")
 # Pages of the bar at the top, where they are served.
-_NAVIGATION = {"Datasets": "/ui/", "Logs": "/ui/logs", "Traces": "/ui/traces"}
+_NAVIGATION = {"Datasets": "/ui/", "Logs": "/ui/logs", "Traces": "/ui/traces", "Query": "/ui/query"}
 # Those that return HTML have escaped what they were given.
 FILTERS: dict[str, Callable[..., str]] = {
     "visible": visible,

@@ -91,8 +91,8 @@ class TimeRange:
 
 def parse_range(parameters: Mapping[str, str], now_nanos: int) -> TimeRange:
     """Parse the bounds of an address, by default the last hour. Raises QueryRefusal."""
-    start = _bound("from", parameters.get("from") or _DEFAULT_START, now_nanos)
-    end = _bound("to", parameters.get("to") or _NOW, now_nanos)
+    start = parse_bound("from", parameters.get("from") or _DEFAULT_START, now_nanos)
+    end = parse_bound("to", parameters.get("to") or _NOW, now_nanos)
     if start.nanos >= end.nanos:
         raise QueryRefusal(
             f"the time range begins at {start.text()} and ends at {end.text()}:"
@@ -107,7 +107,8 @@ def absolute_range(start_nanos: int, end_nanos: int) -> TimeRange:
     return TimeRange(TimeBound(start), TimeBound(min(max(start + 1, end_nanos), NANOS_MAX)))
 
 
-def _bound(name: str, text: str, now_nanos: int) -> TimeBound:
+def parse_bound(name: str, text: str, now_nanos: int) -> TimeBound:
+    """Parse one time of an address. Raises QueryRefusal."""
     if text == _NOW:
         return TimeBound(now_nanos, 0)
     if match := _AGE.fullmatch(text):

@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import structlog
@@ -33,6 +34,7 @@ from segplane.read.errors import PinLost, ReadError, meta_refusals
 from segplane.read.files.files import DatasetFile, newest_files
 from segplane.read.group_opening import GroupFiles, find_group_files
 from segplane.read.lookup import settings_at
+from segplane.read.opening import state_at
 
 DATASETS_MAX = 64
 FILES_MAX = 100_000
@@ -56,13 +58,15 @@ class Broker:
         connect: Callable[[], MetaClient],
         store: StoreLocation | None,
         kept: KeptDatasets,
+        as_of: int | datetime | None = None,
     ) -> None:
         self._caller = caller
         self._connect = connect
         self._store = store
         self._kept = kept
         self._client = connect()
-        self._tables = CatalogTables(self._client)
+        self._as_of = as_of
+        self._tables = CatalogTables(self._client, as_of)
         self._lock = threading.Lock()
         self._counting = threading.Lock()
         self._uses: dict[str, DatasetUse] = {}
@@ -119,8 +123,17 @@ class Broker:
 
     def _table(self, request: Any) -> NamedTable | None:
         name = str(request["name"])
-        use = self._found(name)
+        # A kept dataset has the columns of now.
+        use = self._found(name) if self._as_of is None else None
         return self._tables.get(name) if use is None else use.table(name)
+
+    def _version(self, request: Any) -> int | None:
+        """Return the version to read, the greatest that one of some datasets had at the time."""
+        as_of = self._as_of
+        if not isinstance(as_of, datetime):
+            return as_of
+        names = list(map(str, request["names"]))[:DATASETS_MAX]
+        return max((state_at(self._client, name, as_of)[1] for name in names), default=None)
 
     def _names(self, _request: Any) -> tuple[str, ...]:
         return tuple(self._tables)
@@ -264,6 +277,7 @@ class Broker:
 # Answers that are values, read one at a time.
 _PICKLED: dict[str, Callable[[Broker, Any], object]] = {
     "table": Broker._table,
+    "version": Broker._version,
     "names": Broker._names,
     "group": Broker._group,
     "open": Broker._open,

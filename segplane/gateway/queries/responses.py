@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 
 import structlog
@@ -62,18 +63,30 @@ class ResultResponse(Response):
         # Its length is not known.
         self.raw_headers = [(n, v) for n, v in self.raw_headers if n != b"content-length"]
 
-    async def whole(self) -> QueryResult:
-        """Read all of it in place of sending it. Raises QueryRefusal."""
-        outcome = "broken"
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Warnings about records that the result may lack."""
+        return tuple(self._run.warnings)
+
+    async def pieces(self) -> AsyncGenerator[bytes]:
+        """Yield it piece by piece in place of sending it; the query ends with the generator.
+
+        Raises QueryRefusal.
+        """
+        outcome, piece = "broken", self._head
         try:
-            content, piece = bytearray(), self._head
             while piece:
-                content += piece
+                yield piece
                 piece = await self._run.piece()
             outcome = "done"
-            return QueryResult(bytes(content), tuple(self._run.warnings))
         finally:
             await asyncio.shield(self._finish(outcome))
+
+    async def whole(self) -> QueryResult:
+        """Read all of it in place of sending it. Raises QueryRefusal."""
+        async with aclosing(self.pieces()) as pieces:
+            content = b"".join([piece async for piece in pieces])
+        return QueryResult(content, self.warnings)
 
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         """Send it."""

@@ -194,7 +194,13 @@ class QueryService:
         is_new: bool = False,
     ) -> QueryRun:
         broker = await to_thread.run_sync(
-            lambda: Broker(caller.name, lambda: self._connect(caller.token), self.store, self._kept)
+            lambda: Broker(
+                caller.name,
+                lambda: self._connect(caller.token),
+                self.store,
+                self._kept,
+                task.as_of,
+            )
         )
         try:
             process = await self._pool.take(self._limits, is_new=is_new)

@@ -1,5 +1,6 @@
 """Styles, scripts and images of the console, and where they come from."""
 
+import gzip
 import json
 import re
 import tomllib
@@ -15,6 +16,8 @@ from tests.support.gateway.server import GatewayServer
 FOLDER = Path(package.__path__[0])
 VENDOR = FOLDER / "static" / "vendor"
 SCRIPT_BYTES_MAX = 60_000
+# Compressed; only the query page loads it.
+EDITOR_BYTES_MAX = 140_000
 
 
 @pytest.fixture
@@ -88,3 +91,10 @@ def test_the_lock_of_the_scripts_has_hashes_and_no_addresses() -> None:
 
 def test_the_bundled_script_is_small() -> None:
     assert 1_000 < (FOLDER / "static" / "console.js").stat().st_size <= SCRIPT_BYTES_MAX
+
+
+def test_the_editor_is_of_bounded_size_and_has_its_licence() -> None:
+    editor = (FOLDER / "static" / "query.js").read_bytes()
+
+    assert 50_000 < len(gzip.compress(editor)) <= EDITOR_BYTES_MAX
+    assert (VENDOR / "codemirror.LICENSE").stat().st_size > 500

@@ -29,8 +29,10 @@ from segplane.gateway.queries.processes.remote import (
     open_remote,
     open_remote_group,
 )
+from segplane.gateway.queries.row_lines import write_row_lines
 from segplane.query.engine import opened_query
 from segplane.query.errors import QueryError, QueryStopped
+from segplane.query.explain import explanation
 from segplane.query.newest import write_newest
 from segplane.query.plan import QueryPlan
 from segplane.query.results.output import Format, write_spreadsheet
@@ -118,6 +120,7 @@ class _PreparedProcess:
         with opened_query(
             planned,
             QueryPlace(
+                as_of=_version(planned, task, lanes),
                 opener=partial(open_remote, lanes, task.adjusts_time),
                 group_opener=partial(open_remote_group, lanes),
                 adjusts_time=task.adjusts_time,
@@ -134,8 +137,20 @@ class _PreparedProcess:
                 write_spreadsheet(reader, forms, text)
                 text.flush()
                 text.detach()
+            elif task.format == "rows":
+                write_row_lines(query, file)
+            elif task.format == "plan":
+                file.writelines(f"{line}\n".encode() for line in explanation(query))
             else:
                 write_result(query, cast("Format", task.format), 0, file)
+
+
+def _version(planned: QueryPlan, task: wire.QueryTask, lanes: Lanes) -> int | None:
+    """Return the version to read, None for the current one. Raises QueryError."""
+    if task.as_of is None:
+        return None
+    version: int | None = lanes.ask_value(op="version", names=[r.name for r in planned.reads])
+    return version
 
 
 def _aggregated(planned: QueryPlan, aggregation: str) -> QueryPlan:

@@ -6,6 +6,7 @@ come from the gateway: a byte for the outcome, then bytes, or a pickle to unpick
 
 import struct
 from dataclasses import dataclass
+from datetime import datetime
 
 REQUEST_BYTES_MAX = 2**20
 # One read of a file; a process asks for larger ones piece by piece.
@@ -40,7 +41,8 @@ class QueryTask:
     With `newest_rows`, `text` is the name of a dataset whose newest rows are returned. `group` is
     that of datasets which KQL names without one, "" the default group. `adjusts_time` adds the
     time adjustment of each dataset to the times of its records. `aggregation` is SQL of the
-    gateway's, never a caller's, over the rows of a query in KQL, which it calls MATCHED.
+    gateway's, never a caller's, over the rows of a query in KQL, which it calls MATCHED. `as_of` is
+    the version that is read, or a time: the version of then.
     """
 
     text: str
@@ -50,3 +52,4 @@ class QueryTask:
     group: str = ""
     adjusts_time: bool = False
     aggregation: str = ""
+    as_of: int | datetime | None = None

@@ -1,0 +1,15 @@
+// The query page: its editor, progress and cancellation, the chart of a result.
+import { drawResult } from "./chart.js";
+import { edit } from "./editor.js";
+import { watchRuns } from "./running.js";
+
+// The script is asked for below the form, so that the form is there.
+const form = document.querySelector<HTMLFormElement>("form.query");
+const area = form?.querySelector("textarea");
+const languages = form?.querySelector("select");
+if (form && area && languages) {
+  watchRuns(form);
+  edit(area, languages, form.dataset.names ?? "");
+}
+if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", drawResult);
+else drawResult();

@@ -70,6 +70,18 @@ def test_the_page_has_a_thousand_rows_and_a_download_has_all(
     assert len(rows) == ROWS_MAX + 1
 
 
+def test_a_download_has_the_query_and_no_formulas(console: GatewayServer) -> None:
+    page = opened(console, path("SELECT '=1+1' AS a, -1 AS n", lang="sql"))
+
+    answer = console.get(page.link("csv"))
+
+    assert answer.body == b"a,n\r\n'=1+1,-1\r\n"
+    assert answer.headers["content-disposition"] == 'attachment; filename="result.csv"'
+    assert console.get(page.link("parquet")).body.startswith(b"PAR1")
+    other = path("SELECT 1", ("format", "exe"), lang="sql", route="/download")
+    assert console.get(other).status == 400
+
+
 def test_long_values_and_many_columns_are_cut_and_nulls_are_told_from_empty_texts(
     console: GatewayServer,
 ) -> None:

@@ -14,6 +14,7 @@ PAGES = (
     *(f"/ui/logs?{HOUR}", f"/ui/logs?{HOUR}&q=nothing+like+this", f"/ui/logs?{HOUR}&q=|+bad+%28"),
     *(f"/ui/logs/histogram?{HOUR}", f"/ui/logs/share?{HOUR}"),
     *(f"/ui/traces?{HOUR}", f"/ui/traces/{_TRACE}?dataset=web", "/ui/traces/0a?dataset=web"),
+    *("/ui/query?q=web+|+take+50", "/ui/query?q=webb", "/ui/query/plan?q=web"),
 )
 
 

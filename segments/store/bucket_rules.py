@@ -3,16 +3,15 @@
 Azure shows the rules of a storage account only to those who manage it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from segments.errors import StoreUnusable
 from segments.location import StoreLocation
+from segments.store.lifecycle import ends_versions, harm_of_s3_rule
 from segments.store.requests import BucketRules
 from segments.store.timeouts import RequestTimeouts
 
-# Classes whose objects cannot be read before they are restored.
-_ARCHIVES = {"GLACIER", "DEEP_ARCHIVE"}
 _NO_RULES = "NoSuchLifecycleConfiguration"
 
 
@@ -47,34 +46,12 @@ def _of_s3(location: StoreLocation, timeouts: RequestTimeouts) -> BucketRules:
     harmful = [text for rule in rules for text in harm_of_s3_rule(rule, location.path)]
     return BucketRules(
         versioning.get("Status") == "Enabled",
-        any("NoncurrentVersionExpiration" in rule for rule in rules),
+        any(ends_versions(rule, location.path) for rule in rules),
         tuple(harmful),
     )
-
-
-def harm_of_s3_rule(rule: Mapping[str, Any], path: str) -> Iterator[str]:
-    """Yield a sentence for each harm that a rule of S3's form does to the objects below a path."""
-    filter_ = rule.get("Filter") or {}
-    prefix = rule.get("Prefix") or filter_.get("Prefix") or filter_.get("And", {}).get("Prefix", "")
-    if rule.get("Status") != "Enabled" or not _concerns(prefix, path):
-        return
-    name = f"rule {rule.get('ID', '')!r} (prefix {prefix!r})"
-    expiration = rule.get("Expiration", {})
-    if "Days" in expiration or "Date" in expiration:
-        yield f"{name} deletes objects by their age"
-    for transition in rule.get("Transitions", ()):
-        archive = transition.get("StorageClass")
-        if archive in _ARCHIVES:
-            yield f"{name} moves objects to {archive}, where no reader reads them"
 
 
 def _of_gcs(location: StoreLocation, timeouts: RequestTimeouts) -> BucketRules:
     from segments.store.cloud.gcs import GcsRequests
 
     return GcsRequests(location, timeouts).rules()
-
-
-def _concerns(prefix: str, path: str) -> bool:
-    """True if a rule for a prefix concerns objects below a path."""
-    base = f"{path}/" if path else ""
-    return base.startswith(prefix) or prefix.startswith(base)

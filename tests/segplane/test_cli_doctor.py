@@ -8,10 +8,16 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 
+from meta.config import Settings
+from meta.roles import Role
 from meta.v1 import ingestion_pb2
 from meta.v1 import status_pb2 as pb
 from segplane.__main__ import app
+from segplane.health.doctor.installation import port_check
+from segplane.health.doctor.verdicts import CheckVerdict
+from segplane.health.processes import Judged, ProcessState
 from tests.support.command_line import RunCommand
+from tests.support.meta.guarded import ended_access_tokens, guarded
 from tests.support.meta.server import MetaServer
 
 
@@ -93,3 +99,29 @@ def test_a_bundle_holds_the_checks_and_the_processes(
         processes = json.loads(archive.read("processes.json"))
     assert names == ["doctor.json", "release.json", "processes.json"]
     assert {each["report"]["kind"] for each in processes} == {"nursery", "merge_worker", "janitor"}
+
+
+def test_a_credential_that_has_ended_needs_a_person(meta_settings: Settings) -> None:
+    with guarded(meta_settings) as guard:
+        environment = {
+            "SEGPLANE_META_ADDRESS": guard.address,
+            "SEGPLANE_META_AUTH_TOKEN": ended_access_tokens(guard, meta_settings.database.url)[
+                "expired"
+            ],
+        }
+        ended = CliRunner().invoke(app, ["doctor"], env=environment)
+        environment["SEGPLANE_META_AUTH_TOKEN"] = guard.token(Role.INGEST).plaintext_token
+        of_collector = CliRunner().invoke(app, ["doctor"], env=environment)
+
+    assert ended.exit_code == 1
+    assert "1 thing needs a person" in ended.stdout
+    # Of another role, the processes are not known to be well or not.
+    assert "use a credential of the role operator-read" in of_collector.stdout
+
+
+@pytest.mark.parametrize("name", ["..:1", "host:8\u00b2", "a" * 70 + ".example:80", ":", "h:99999"])
+def test_a_process_with_an_odd_name_ends_no_examination(name: str) -> None:
+    report = pb.ProcessReport(kind="gateway", name=name)
+    judged = Judged(pb.Process(report=report), ProcessState.REPORTS, ())
+
+    assert port_check(judged).verdict is CheckVerdict.UNKNOWN

@@ -18,7 +18,8 @@ from meta.store.engine.pool import Transaction
 DATASETS_MAX = 100
 # A measured dataset stays until so many others have more bytes, so that no two take turns.
 STAYS_UP_TO_RANK = 120
-# Moved offsets of a dataset that a round looks at, the newest ones, and flushes of each.
+# Moved offsets of a dataset that a round looks at, the newest ones, and flushes of each, which are
+# spread over it.
 MOVES_MAX = 200
 FLUSHES_OF_MOVE_MAX = 50
 KEPT_HOURS = 26
@@ -58,10 +59,13 @@ _COUNT = text("""
         width_bucket(extract(epoch FROM m.created_at - b.committed_at)::float8,
                      cast(:bounds AS float8[])), count(*)
       FROM moves m CROSS JOIN LATERAL (
-        SELECT committed_at FROM baby_segments
-        WHERE stream_id = m.stream_id AND "offset" > m.start_offset AND "offset" <= m.end_offset
-          AND (dataset_ids IS NULL OR m.dataset_id = ANY(dataset_ids))
-        ORDER BY "offset" LIMIT :flushes_max) b
+        SELECT b.committed_at
+        FROM generate_series(m.start_offset + 1, m.end_offset,
+                             1 + (m.end_offset - m.start_offset - 1) / :flushes_max) o
+          CROSS JOIN LATERAL (
+            SELECT committed_at, dataset_ids FROM baby_segments
+            WHERE stream_id = m.stream_id AND "offset" = o OFFSET 0) b
+        WHERE b.dataset_ids IS NULL OR m.dataset_id = ANY(b.dataset_ids)) b
       WHERE m.segment_id IS NOT NULL GROUP BY 1, 2, 3
       ON CONFLICT (dataset_id, period_at, bucket)
         DO UPDATE SET flushes = c.flushes + excluded.flushes

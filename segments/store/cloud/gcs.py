@@ -32,6 +32,7 @@ from segments.errors import (
 )
 from segments.location import StoreLocation
 from segments.store import credentials
+from segments.store.lifecycle import gcs_rules
 from segments.store.refusal_causes import brief, passing_cause
 from segments.store.requests import BucketRules, ListedObject, StoredBody, nanos_of
 from segments.store.timeouts import RequestTimeouts
@@ -166,14 +167,7 @@ class GcsRequests:
             (rule.get("action", {}), rule.get("condition", {})) for rule in bucket.lifecycle_rules
         ]
         deleting = [condition for action, condition in rules if action.get("type") == "Delete"]
-        # A condition about newer versions, or about versions alone, spares live objects.
-        ended = [c for c in deleting if "numNewerVersions" in c or c.get("isLive") is False]
-        harmful = tuple(
-            f"a lifecycle rule deletes objects with {condition}"
-            for condition in deleting
-            if condition not in ended
-        )
-        return BucketRules(bool(bucket.versioning_enabled), bool(ended), harmful)
+        return gcs_rules(bool(bucket.versioning_enabled), deleting, self._location.path)
 
     @property
     def _secs(self) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from segments.errors import StoreError, StoreUnusable
 from segments.location import StoreLocation, Stores
@@ -16,6 +17,8 @@ from segplane.health.processes import SKEW_NANOS, span
 AREA = "bucket"
 _READS = 5
 SLOW_SECS = 1.0
+# Of the refusals of credentials, in the words of the stores.
+_RIGHTS_WORDS = ("credentials", "denied", "rights", "authoriz", "permission")
 _RIGHTS = "give this command the credentials of a collector (docs/security.md), or run it there"
 
 
@@ -30,6 +33,11 @@ def examine(stores: Stores, database_time_nanos: int | None) -> Iterator[CheckRe
 def _examine(
     prefix: str, location: StoreLocation, database_time_nanos: int | None
 ) -> Iterator[CheckResult]:
+    if location.provider == "file" and not Path("/", location.path).is_dir():
+        # A probe would create the folder below the mount point of a disk that is not mounted.
+        step = "run this command where the processes run; mount the folder where it is missing"
+        yield unknown(AREA, f"{prefix}writes", f"{location.url()} is not on this machine", step)
+        return
     store = open_store(location, is_brief=True)
     try:
         store.probe()
@@ -44,7 +52,12 @@ def _examine(
         return
     text = f"{location.url()} takes writes and does not overwrite"
     yield CheckResult(AREA, f"{prefix}writes", CheckVerdict.OK, text)
-    yield from _reads(prefix, store, database_time_nanos)
+    try:
+        yield from _reads(prefix, store, database_time_nanos)
+    except StoreError as error:
+        text = f"{location.url()} takes writes, and a read failed: {error}"
+        step = "see the store's own state, and the rights of the credentials to read"
+        yield CheckResult(AREA, f"{prefix}reads", CheckVerdict.NEEDS, text, step)
     yield _rules(prefix, location)
 
 
@@ -53,8 +66,11 @@ def _refused(prefix: str, error: StoreError) -> CheckResult:
     if "overwrites" in text:
         step = "use a store that honours If-None-Match: acknowledged records would be replaced"
         return CheckResult(AREA, name, CheckVerdict.NEEDS, text, step)
-    # The processes may have rights that this command does not have.
-    return unknown(AREA, name, text, _RIGHTS)
+    if any(word in text for word in _RIGHTS_WORDS):
+        # The processes may have rights that this command does not have.
+        return unknown(AREA, name, text, _RIGHTS)
+    step = "check the bucket, its region and the object store URL; processes fail likewise"
+    return CheckResult(AREA, name, CheckVerdict.NEEDS, text, step)
 
 
 def _reads(

@@ -6,11 +6,18 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from segplane.terminal.whole_files import whole_file
+
 FILES_MAX = 200
 # Values of so few characters would hide ordinary words.
 SECRET_CHARACTERS_MIN = 4
 HIDDEN = "(hidden)"
-_SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|PEPPER|CREDENTIAL|_KEY|HEADERS|AUTH", re.I)
+_SECRET_NAME = re.compile(
+    r"TOKEN|SECRET|PASSWORD|PASSWD|PEPPER|CREDENTIAL|_KEY|HEADERS|_AUTH|AUTH_", re.I
+)
+# Values of settings that are no secrets, though their names look like it.
+_PLAIN_VALUES = {"true", "false", "none", "auto"}
+_URL_PASSWORD = re.compile(r"(?<=://)[^/\s:]*:(.+)@[^@/]*")
 _PATTERNS = (
     # Our tokens, JSON Web Tokens, keys of AWS, private keys.
     re.compile(r"(?:segp|it|lock)_[A-Za-z0-9_-]{20,}"),
@@ -20,28 +27,39 @@ _PATTERNS = (
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.S
     ),
     # Values after a name: in URLs, connection strings and headers.
-    re.compile(r"(?<=://)[^/@\s]*@"),
+    re.compile(r"(?<=://)[^@\s]*@"),
     re.compile(
-        r"(?i)(?<![a-z])(?:password|passwd|pwd|secret|token|signature|sig|api[_-]?key|access[_-]?key"
-        r"|account[_-]?key|x-amz-[a-z-]+|x-goog-[a-z-]+)\s*[=:]\s*[^\s&;,'\"]+"
+        r"(?i)(?<![a-z])[a-z_-]*(?:password|passwd|pwd|secret|token|pepper|signature|sig|api[_-]?key"
+        r"|access[_-]?key|account[_-]?key|x-amz-[a-z-]+|x-goog-[a-z-]+)[\"']?\s*[=:]\s*"
+        r"(?:\"[^\"]*\"|'[^']*'|[^\s&;,'\"]+)"
     ),
-    re.compile(r"(?i)\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{4,}"),
+    re.compile(r"(?i)\b(?:bearer|basic|token)\s+[A-Za-z0-9._~+/=-]{8,}"),
 )
 
 
 def secrets_of(environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield the values of variables that hold secrets, and of the files that such name."""
+    """Yield the values of variables that hold secrets, and of the files that such name.
+
+    A value of several lines is several secrets. Of a URL its password is one.
+    """
     for name, value in environment.items():
-        if not _SECRET_NAME.search(name) or len(value) < SECRET_CHARACTERS_MIN:
-            continue
-        if not name.endswith("_FILE"):
-            yield value
-            continue
-        try:
-            lines = Path(value).read_text().splitlines()
-        except (OSError, UnicodeDecodeError):
-            continue
-        yield from (line.strip() for line in lines if len(line.strip()) >= SECRET_CHARACTERS_MIN)
+        if match := _URL_PASSWORD.search(value):
+            yield match[1]
+        if _SECRET_NAME.search(name):
+            yield from _lines_of(_content(value) if name.endswith("_FILE") else value)
+
+
+def _content(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _lines_of(text: str) -> Iterator[str]:
+    for line in map(str.strip, text.splitlines()):
+        if len(line) >= SECRET_CHARACTERS_MIN and line.lower() not in _PLAIN_VALUES:
+            yield line
 
 
 def redacted(text: str, secrets: Iterable[str]) -> str:
@@ -56,10 +74,12 @@ def redacted(text: str, secrets: Iterable[str]) -> str:
 def write(path: Path, files: Mapping[str, object], secrets: Iterable[str]) -> None:
     """Write values as JSON files; each text in them is redacted by itself. Raises OSError."""
     hidden = tuple(secrets)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with (
+        whole_file(path, mode=0o600) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
         for name, value in list(files.items())[:FILES_MAX]:
             archive.writestr(name, json.dumps(_clean(value, hidden), indent=2))
-    path.chmod(0o600)
 
 
 def _clean(value: object, secrets: tuple[str, ...]) -> object:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dataplane.location import ask_location
 from meta.client import MetaClient
-from meta.errors import MetaError, RoleRefused, Unauthenticated
+from meta.errors import MetaError, RoleRefused, Unauthenticated, Unimplemented
 from meta.v1 import operations_pb2
 from segments.location import Stores
 from segplane.health.doctor.verdicts import CheckResult, CheckVerdict, judged, unknown
@@ -34,16 +34,33 @@ def examine(client: MetaClient, address: str) -> tuple[list[CheckResult], MetaFa
     """Check meta and what it knows of the others; also returns what further checks need."""
     try:
         state = client.operations.GetServerState(operations_pb2.GetServerStateRequest())
-    except (RoleRefused, Unauthenticated) as error:
+    except RoleRefused as error:
         return [unknown(META, "state", error.message, _NEEDS_ROLE)], MetaFacts()
+    except Unauthenticated as error:
+        step = "the credential of this command is missing, unknown or has ended: create another"
+        return [CheckResult(META, "state", CheckVerdict.NEEDS, error.message, step)], MetaFacts()
     except MetaError as error:
         text = f"meta does not answer at {address}: {error.message}"
         step = "see its log; start it with `segplane serve` or your service manager"
         return [CheckResult(META, "state", CheckVerdict.NEEDS, text, step)], MetaFacts()
     status, processes = _processes(client)
     checks = [*_state(state), *processes, *_late(client)]
-    facts = MetaFacts(state.database_time_nanos, ask_location(client, "").stores, status)
-    return checks, facts
+    try:
+        stores = ask_location(client, "").stores
+    except MetaError as error:
+        checks.append(_unanswered(META, "stores", error))
+        stores = None
+    return checks, MetaFacts(state.database_time_nanos, stores, status)
+
+
+def _unanswered(area: str, name: str, error: MetaError) -> CheckResult:
+    """Return a check that meta does not answer: to this role, in its release, or now."""
+    if isinstance(error, RoleRefused):
+        return unknown(area, name, error.message, _NEEDS_ROLE)
+    if isinstance(error, Unimplemented):
+        return unknown(area, name, "meta is of an earlier release", "upgrade meta")
+    text = f"meta does not answer: {error.message}"
+    return CheckResult(area, name, CheckVerdict.NEEDS, text, "see the log of meta and its database")
 
 
 def _state(state: operations_pb2.GetServerStateResponse) -> Iterator[CheckResult]:
@@ -77,8 +94,8 @@ def _state(state: operations_pb2.GetServerStateResponse) -> Iterator[CheckResult
 def _processes(client: MetaClient) -> tuple[Status | None, list[CheckResult]]:
     try:
         status = read_status(client)
-    except RoleRefused as error:
-        return None, [unknown(PROCESSES, "all", error.message, _NEEDS_ROLE)]
+    except MetaError as error:
+        return None, [_unanswered(PROCESSES, "all", error)]
     reporting = [each for each in status.processes if each.state is ProcessState.REPORTS]
     checks = [
         CheckResult(PROCESSES, "all", CheckVerdict.NEEDS, need, "see `segplane status`")
@@ -92,23 +109,23 @@ def _processes(client: MetaClient) -> tuple[Status | None, list[CheckResult]]:
     step = "finish the upgrade (docs/operations.md)"
     shown = f"all are of release {', '.join(releases)}"
     checks.append(judged(PROCESSES, "releases", shown, mixed, is_warning=True, next_step=step))
-    return status, [*checks, *map(_port, _with_port(reporting))]
+    return status, [*checks, *map(port_check, _with_port(reporting))]
 
 
 def _with_port(reporting: list[Judged]) -> list[Judged]:
     return [each for each in reporting if each.process.report.kind in _SERVING][:_PORTS_MAX]
 
 
-def _port(each: Judged) -> CheckResult:
+def port_check(each: Judged) -> CheckResult:
     """Try to reach a process at the address that it reports as its name."""
     host, _, port = each.process.report.name.rpartition(":")
     name = f"port of {each.title}"
-    if not host or not port.isdigit():
+    if not host or not (port.isascii() and port.isdecimal()):
         return unknown(PROCESSES, name, "its name is not an address")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), _PORT_SECS):
             return CheckResult(PROCESSES, name, CheckVerdict.OK, f"{host}:{port} takes connections")
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, ValueError) as error:
         # A process may serve on an address that this machine does not reach.
         step = "check it from a machine that its callers are on"
         return unknown(PROCESSES, name, f"it is not reached from here: {error}", step)
@@ -117,8 +134,8 @@ def _port(each: Judged) -> CheckResult:
 def _late(client: MetaClient) -> Iterator[CheckResult]:
     try:
         freshness = read_freshness(client, None, 0, include_fresh=False)
-    except RoleRefused as error:
-        yield unknown(DATA, "freshness", error.message, _NEEDS_ROLE)
+    except MetaError as error:
+        yield _unanswered(DATA, "freshness", error)
         return
     needs = list(freshness.needs)
     for need in needs:

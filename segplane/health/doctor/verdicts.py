@@ -40,9 +40,9 @@ class Diagnosis:
     def headline(self) -> str:
         """One line: whether anything needs a person, and what was not checked."""
         things = len(self.needs)
-        first = (
-            f"{things} thing{' needs' if things == 1 else 's need'} a person" if things else "ok"
-        )
+        first = "no fault was found" if self._of(CheckVerdict.UNKNOWN) else "ok"
+        if things:
+            first = f"{things} thing{' needs' if things == 1 else 's need'} a person"
         others = [
             f"{len(self._of(verdict))} {noun}"
             for verdict, noun in (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from segplane.cli.command import command, group
-from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, open_client, open_database
+from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, open_client, usage
 from segplane.cli.output import Answer, plain, table
 from segplane.cli.parameters import Option
 
@@ -48,7 +48,7 @@ def doctor(
     diagnosis = Diagnosis(checks)
     notes = []
     if bundle is not None:
-        _write_bundle(bundle, diagnosis, facts)
+        _write_bundle(bundle, diagnosis, facts, database_url)
         notes.append(f"written: {bundle}; read it before you send it")
     return Answer(_data(diagnosis), _lines(diagnosis), notes, exit_code=int(bool(diagnosis.needs)))
 
@@ -60,18 +60,19 @@ def _database(url: str) -> "Iterator[CheckResult]":
         yield database.not_given()
         return
     from meta import migrations
-    from meta.errors import MetaError
+    from meta.errors import Unavailable
     from meta.store.checks import server_facts
     from segplane.health.doctor.verdicts import CheckResult, CheckVerdict
 
-    with open_database(url) as opened:
-        try:
-            facts = server_facts.read(opened, migrations.head_revision())
-        except MetaError as error:
-            text = f"Postgres at {opened.shown_url} cannot be read: {error}"
-            step = "check the address, the role's password and that the server runs"
-            yield CheckResult(database.AREA, "Postgres", CheckVerdict.NEEDS, text, step)
-            return
+    try:
+        facts = server_facts.read(url, migrations.head_revision())
+    except ValueError as error:
+        raise usage(f"META_DATABASE_URL: {error}") from None
+    except Unavailable as error:
+        text = f"Postgres at {server_facts.shown_url(url)} cannot be read: {error.message}"
+        step = "check the address, the role's password and rights, and that the server runs"
+        yield CheckResult(database.AREA, "Postgres", CheckVerdict.NEEDS, text, step)
+        return
     yield from database.examine(facts)
 
 
@@ -108,7 +109,9 @@ def _lines(diagnosis: "Diagnosis") -> Iterator[str]:
         yield f"{each.area}, {each.name} ({each.verdict}): {each.next_step}"
 
 
-def _write_bundle(path: Path, diagnosis: "Diagnosis", facts: "MetaFacts") -> None:
+def _write_bundle(
+    path: Path, diagnosis: "Diagnosis", facts: "MetaFacts", database_url: str
+) -> None:
     from meta.process.installed import installed_release
     from segplane.health.doctor.bundle import secrets_of, write
 
@@ -118,4 +121,4 @@ def _write_bundle(path: Path, diagnosis: "Diagnosis", facts: "MetaFacts") -> Non
     }
     if facts.status is not None:
         files["processes.json"] = [plain(each.process) for each in facts.status.processes]
-    write(path, files, secrets_of(os.environ))
+    write(path, files, secrets_of({**os.environ, "META_DATABASE_URL": database_url}))

@@ -9,7 +9,7 @@ import boto3
 import pytest
 
 from segments.location import StoreLocation, Stores
-from segments.store.bucket_rules import harm_of_s3_rule
+from segments.store.lifecycle import gcs_rules, harm_of_s3_rule
 from segplane.health.doctor import bucket
 from segplane.health.doctor.verdicts import CheckResult, CheckVerdict
 
@@ -33,6 +33,9 @@ EXPIRES = {"Expiration": {"Days": 30}}
         (_rule(**EXPIRES, Filter={"Prefix": "segments/dataset/"}), "segments", 1),
         (_rule(**EXPIRES, Filter={"And": {"Prefix": "seg", "Tags": []}}), "segments", 1),
         (_rule(**EXPIRES, Filter={"Prefix": "logs/"}), "segments", 0),
+        (_rule(**EXPIRES, Filter={"Prefix": "backups/"}), "", 0),
+        (_rule(**EXPIRES, Filter={"Prefix": "dataset/0197"}), "", 1),
+        (_rule(**EXPIRES, Filter={"Tag": {"Key": "temporary", "Value": "1"}}), "", 0),
         (_rule(**EXPIRES, Filter={"Prefix": "segments-of-others/"}), "segments", 0),
         (_rule(**EXPIRES, Status="Disabled"), "", 0),
         (_rule(Expiration={"ExpiredObjectDeleteMarker": True}), "", 0),
@@ -71,13 +74,38 @@ def test_the_rules_of_a_bucket_are_read(s3_location: StoreLocation) -> None:
     assert "'deletes all'" in harmful.text
 
 
-def test_a_bucket_that_is_not_there_is_unknown_and_names_its_refusal(
-    s3_location: StoreLocation,
+@pytest.mark.parametrize(
+    ("condition", "harms", "ends"),
+    [
+        ({"age": 30}, 1, False),
+        ({"age": 30, "isLive": False}, 0, True),
+        ({"daysSinceNoncurrentTime": 30}, 0, True),
+        ({"noncurrentTimeBefore": "2026-01-01"}, 0, True),
+        ({"numNewerVersions": 1}, 0, True),
+        ({"age": 30, "matchesPrefix": ["other/"]}, 0, False),
+        ({"age": 30, "matchesPrefix": ["other/", "segments/dataset/"]}, 1, False),
+    ],
+)
+def test_a_rule_of_google_harms_if_it_deletes_live_objects(
+    condition: dict[str, Any], harms: int, ends: bool
 ) -> None:
+    rules = gcs_rules(True, [condition], "segments")
+
+    assert (len(rules.harmful), rules.ends_versions) == (harms, ends)
+
+
+def test_a_bucket_that_is_not_there_needs_a_person(s3_location: StoreLocation) -> None:
     (check,) = examined(dataclasses.replace(s3_location, bucket="nothing-here")).values()
 
-    assert check.verdict is CheckVerdict.UNKNOWN
+    assert check.verdict is CheckVerdict.NEEDS
     assert check.next_step
+
+
+def test_a_folder_that_is_not_mounted_is_unknown_and_not_created(tmp_path: Path) -> None:
+    (check,) = examined(StoreLocation.from_url(f"file://{tmp_path}/disk/objects")).values()
+
+    assert check.verdict is CheckVerdict.UNKNOWN
+    assert not (tmp_path / "disk").exists()
 
 
 def test_a_folder_has_no_rules(tmp_path: Path) -> None:

@@ -33,6 +33,12 @@ TEXTS = (
     "token={} was refused",
     "secret: {}",
     "AKIA{}",
+    '{{"aws_secret_access_key": "{}"}}',
+    "password = '{}'",
+    'token="{}"',
+    "pepper={}",
+    "Authorization: Token {}",
+    "postgresql://u:a/b{}@host/db",
     "segp_{}_x",
     "it_{}",
     "lock_{}",
@@ -53,13 +59,24 @@ def test_forty_secrets_are_planted_and_none_is_there(tmp_path: Path) -> None:
     in_variables = {name: word(100 + n) for n, name in enumerate(VARIABLES)}
     file = tmp_path / "token"
     file.write_text(f"{word(999)}\n{word(998)}\n")
-    environment = {**in_variables, "META_AUTH_TOKEN_FILE": str(file), "HOME": "/home/me"}
-    planted = [*in_texts.values(), *in_variables.values(), word(999), word(998)]
+    environment = {
+        **in_variables,
+        "META_AUTH_TOKEN_FILE": str(file),
+        "HOME": "/home/me",
+        "GATEWAY_CONSOLE_KEYS": f"{word(990)}\n{word(991)}",
+        "META_DATABASE_URL": f"postgresql://meta:{word(992)}@db/segplane",
+        "TOKENIZERS_PARALLELISM": "false",
+    }
+    in_lines = [word(number) for number in (990, 991, 992, 998, 999)]
+    planted = [*in_texts.values(), *in_variables.values(), *in_lines]
     assert len(planted) >= 40
     written = {
         "doctor.json": {"checks": [{"text": text} for text in in_texts]},
         "processes.json": [{"checks": [f"it said {secret}"]} for secret in planted[len(TEXTS) :]],
-        "names.json": {f"key {in_variables['META_AUTH_TOKEN']}": 1, "kept": "web, 12 flushes"},
+        "names.json": {
+            f"key {in_variables['META_AUTH_TOKEN']}": 1,
+            "kept": "web, 12 flushes, false",
+        },
     }
 
     path = tmp_path / "bundle.zip"
@@ -68,7 +85,7 @@ def test_forty_secrets_are_planted_and_none_is_there(tmp_path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         texts = {name: archive.read(name).decode() for name in archive.namelist()}
     assert [s for s in planted if any(s in text for text in texts.values())] == []
-    assert json.loads(texts["names.json"])["kept"] == "web, 12 flushes"
+    assert json.loads(texts["names.json"])["kept"] == "web, 12 flushes, false"
     assert path.stat().st_mode & 0o777 == 0o600
 
 

@@ -19,7 +19,8 @@ EXPIRY = _gauge(
 )
 EXPIRING = _gauge(
     "segplane_meta_expiring",
-    "Certificates and access tokens that end within 14 days. Above 0: renew them.",
+    "Certificates and access tokens that end within 14 days, or a third (certificate) or half (token)"
+    " of their validity if that is less. Above 0: renew them.",
     ["kind"],
 )
 NURSERY_LAG = _gauge(

@@ -6,7 +6,7 @@ from meta.commits.process_reports import ProcessReports
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.metrics import FREE_PLACES
-from meta.self_report import SILENT_SECS
+from meta.self_report import RENEWAL_NANOS, SILENT_SECS, Validity
 from meta.status_metrics import EXPIRING, EXPIRY, NURSERY_LAG, show
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
@@ -16,7 +16,6 @@ from meta.store.versions import clock
 from meta.v1.status_pb2 import ProcessReport
 
 NEAREST_MAX = 5
-SOON_SECS = 14 * 86_400.0
 _BOUNDS = FREE_PLACES["meta"]
 
 
@@ -35,28 +34,34 @@ class InstallationGauges:
         self._transactions.read(self._set)
 
     def _set(self, tx: Transaction) -> None:
-        now_secs = clock.now_nanos(tx) / 1e9
-        certificates = sorted(self._certificate_ends(tx, now_secs))
-        soon = sum(end < now_secs + SOON_SECS for end in certificates)
-        ends = {"certificate": certificates, "access_token": token_ends.nearest(tx, NEAREST_MAX)}
+        now_nanos = clock.now_nanos(tx)
+        certificates = self._certificates(tx, now_nanos)
+        due = sum(now_nanos > certificate.renewal_due_nanos for certificate in certificates)
+        ends = {
+            "certificate": sorted({each.ends_at_nanos / 1e9 for each in certificates}),
+            "access_token": token_ends.nearest(tx, NEAREST_MAX),
+        }
         show(EXPIRY, {key: end for kind in ends for key, end in _ranked(kind, ends[kind])})
-        EXPIRING.labels("certificate").set(soon)
-        EXPIRING.labels("access_token").set(token_ends.count_within(tx, SOON_SECS))
+        EXPIRING.labels("certificate").set(due)
+        EXPIRING.labels("access_token").set(token_ends.count_due(tx, RENEWAL_NANOS / 1e9))
         lags = nursery_lags.read(tx)
         show(NURSERY_LAG, {(nursery,): secs for nursery, secs in lags.items()})
         _BOUNDS.labels("datasets").set(self._settings.datasets_max - datasets.count_live(tx))
         _BOUNDS.labels("ingest_tokens").set(self._settings.tokens_max - tokens.count(tx))
 
-    def _certificate_ends(self, tx: Transaction, now_secs: float) -> set[float]:
-        """Return the ends of the certificates of processes that report, each once."""
-        since_nanos = (now_secs - SILENT_SECS) * 1e9
-        reported = self._reports.page(tx, processes.FIRST, processes.PROCESSES_MAX)
-        ends = {
-            ProcessReport.FromString(process.report).certificate_ends_at_nanos
-            for process in reported
+    def _certificates(self, tx: Transaction, now_nanos: int) -> set[Validity]:
+        """Return the validities of the certificates of processes that report, each once."""
+        since_nanos = now_nanos - SILENT_SECS * 10**9
+        reports = [
+            ProcessReport.FromString(process.report)
+            for process in self._reports.page(tx, processes.FIRST, processes.PROCESSES_MAX)
             if process.last_seen_nanos > since_nanos and not process.is_ended
+        ]
+        return {
+            Validity(report.certificate_begins_at_nanos, report.certificate_ends_at_nanos)
+            for report in reports
+            if report.certificate_ends_at_nanos
         }
-        return {end / 1e9 for end in ends if end}
 
 
 def _ranked(kind: str, ends: Iterable[float]) -> Iterable[tuple[tuple[str, str], float]]:

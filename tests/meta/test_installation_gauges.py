@@ -4,6 +4,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from sqlalchemy import text
+
 from meta.access import ANONYMOUS
 from meta.commits.transactions import Transactions
 from meta.metrics import META
@@ -33,11 +35,20 @@ def expiring(kind: str) -> float | None:
     return META.get_sample_value("segplane_meta_expiring", {"kind": kind})
 
 
+def age_tokens(meta: MetaServer, days: float) -> None:
+    with meta.running.database.write() as tx:
+        aged = "created_at - make_interval(secs => :secs)"
+        tx.execute(
+            text(f"UPDATE access_tokens SET created_at = {aged}"),  # noqa: S608
+            {"secs": days * DAY_SECS},
+        )
+
+
 def free(bound: str) -> float:
     return META.get_sample_value("segplane_free_places", {"bound": bound}) or 0.0
 
 
-def test_the_nearest_five_ends_of_tokens_are_shown_and_those_within_two_weeks_counted(
+def test_the_nearest_five_ends_of_tokens_are_shown_and_those_that_are_due_counted(
     meta_server: MetaServer,
 ) -> None:
     gauges, operations = gauges_of(meta_server), meta_server.client.operations
@@ -49,6 +60,7 @@ def test_the_nearest_five_ends_of_tokens_are_shown_and_those_within_two_weeks_co
         ).token
         for days in (3, 1, 13, 15, 400, 30)
     ]
+    age_tokens(meta_server, 400)
 
     gauges.run_round()
 
@@ -65,12 +77,52 @@ def test_the_nearest_five_ends_of_tokens_are_shown_and_those_within_two_weeks_co
     assert expiring("access_token") == 0
 
 
+def test_a_short_lived_token_counts_in_the_second_half_of_its_validity_only(
+    meta_server: MetaServer,
+) -> None:
+    gauges, operations = gauges_of(meta_server), meta_server.client.operations
+    operations.CreateAccessToken(
+        CreateAccessTokenRequest(subject="s", role="reader", expires_secs=7 * DAY_SECS)
+    )
+    age_tokens(meta_server, 6.9)
+
+    gauges.run_round()
+    in_the_first_half = expiring("access_token")
+    age_tokens(meta_server, 0.2)
+    gauges.run_round()
+
+    assert in_the_first_half == 0
+    assert expiring("access_token") == 1
+
+
+def test_a_short_lived_certificate_counts_in_the_last_third_of_its_validity_only(
+    meta_server: MetaServer, tmp_path: Path
+) -> None:
+    now, authority = datetime.now(UTC), Authority(tmp_path / "authority")
+    gauges = gauges_of(meta_server)
+
+    def count_at(age: timedelta) -> float | None:
+        valid = (now - age, now - age + timedelta(hours=24))
+        cert = authority.issue(f"meta-{age.seconds}", valid=valid).cert
+        report = SelfReport("meta", "m", meta_server.settings, Progress(), certificates=[cert])
+        meta_server.running.reports.server = report
+        meta_server.running.reports.save()
+        gauges.run_round()
+        report.end()
+        meta_server.running.reports.save()
+        return expiring("certificate")
+
+    assert count_at(timedelta(hours=15)) == 0
+    assert count_at(timedelta(hours=17)) == 1
+
+
 def test_the_end_of_a_certificate_is_shown_while_its_process_reports(
     meta_server: MetaServer, tmp_path: Path
 ) -> None:
     now = datetime.now(UTC)
     end = (now + timedelta(days=6)).replace(microsecond=0)
-    files = Authority(tmp_path / "authority").issue("meta", valid=(now, end))
+    valid = (now - timedelta(days=30), end)
+    files = Authority(tmp_path / "authority").issue("meta", valid=valid)
     report = SelfReport("meta", "m", meta_server.settings, Progress(), certificates=[files.cert])
     gauges = gauges_of(meta_server)
 

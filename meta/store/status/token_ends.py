@@ -1,4 +1,4 @@
-"""Ends of access tokens: the nearest ones, and the number of those within a time."""
+"""Ends of access tokens: the nearest ones, and the number of tokens that are to be renewed."""
 
 from sqlalchemy import text
 
@@ -9,9 +9,11 @@ _NEAREST = text(f"""
     SELECT extract(epoch FROM expires_at)::float8 FROM access_tokens
     WHERE {_VALID} ORDER BY expires_at LIMIT :most
 """)  # noqa: S608
+# A token of a day is replaced in the second half of the day.
 _COUNT = text(f"""
     SELECT count(*) FROM access_tokens
-    WHERE {_VALID} AND expires_at < now() + make_interval(secs => :secs)
+    WHERE {_VALID} AND expires_at < now()
+      + least(make_interval(secs => :secs), (expires_at - created_at) / 2)
 """)  # noqa: S608
 
 
@@ -20,6 +22,6 @@ def nearest(tx: Transaction, most: int) -> list[float]:
     return list(tx.execute(_NEAREST, {"most": most}).scalars())
 
 
-def count_within(tx: Transaction, secs: float) -> int:
-    """Count the valid tokens that end within a time."""
+def count_due(tx: Transaction, secs: float) -> int:
+    """Count the valid tokens that end within a time, or half of their validity if that is less."""
     return int(tx.execute(_COUNT, {"secs": secs}).scalar_one())

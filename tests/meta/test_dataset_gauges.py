@@ -121,6 +121,23 @@ def test_the_lag_of_a_nursery_rises_while_none_runs(scene: TwoDatasets) -> None:
     assert values("segplane_meta_nursery_lag_seconds") == {"0": pytest.approx(90, abs=10)}
 
 
+def test_shards_are_unleased_from_the_end_of_the_lease_of_the_last_nursery(
+    scene: TwoDatasets,
+) -> None:
+    running = scene.server.running
+    gauges = InstallationGauges(
+        Transactions(running.database), scene.server.settings, running.reports
+    )
+    scene.execute("INSERT INTO nurseries VALUES ('n', now() - interval '1 second')")
+    scene.execute("INSERT INTO nursery_shards SELECT n, 'n' FROM generate_series(0, 63) n")
+    scene.collector.commit(scene.stream, 0, scene.web)
+    age(scene, 90)
+
+    gauges.run_round()
+
+    assert values("segplane_meta_nursery_lag_seconds") == {"unleased": pytest.approx(90, abs=10)}
+
+
 def test_datasets_are_measured_only_where_the_setting_allows_it(scene: TwoDatasets) -> None:
     running = scene.server.running
 

@@ -12,7 +12,8 @@ from meta.store.versions.clock import NOW
 STREAMS_MAX = 20_000
 # The holder of the shards that no nursery has leased.
 UNLEASED = "unleased"
-# A nursery is named by its first shard, since its id is another one at every start.
+# A nursery is named by its first shard, since its id is another one at every start. A nursery whose
+# lease is over stays in the tables until another one asks for shards.
 _READ = text(f"""
     WITH heads AS MATERIALIZED (
       SELECT stream_id, merged_floor FROM stream_heads
@@ -28,7 +29,9 @@ _READ = text(f"""
           ORDER BY "offset" LIMIT 1) b
       GROUP BY 1
     ), holders AS (
-      SELECT shard, min(shard) OVER (PARTITION BY nursery_id)::text AS holder FROM nursery_shards
+      SELECT shard, min(shard) OVER (PARTITION BY nursery_id)::text AS holder
+      FROM nursery_shards s JOIN nurseries n ON n.id = s.nursery_id
+      WHERE n.lease_until > clock_timestamp()
     )
     SELECT coalesce(h.holder, '{UNLEASED}'),
       coalesce(extract(epoch FROM {NOW} - min(o.committed_at)), 0)::float8

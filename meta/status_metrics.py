@@ -1,6 +1,7 @@
 """Metrics of what a meta knows of its whole installation; every meta has them.
 
-Each comes from the database, so rules take the `max` over all metas.
+Each comes from the database, so rules take the `max` over all metas. While the database does not
+answer they are absent: the last values would pass for those of now.
 """
 
 from collections.abc import Mapping
@@ -19,8 +20,8 @@ EXPIRY = _gauge(
 )
 EXPIRING = _gauge(
     "segplane_meta_expiring",
-    "Certificates and access tokens that end within 14 days, or a third (certificate) or half (token)"
-    " of their validity if that is less. Above 0: renew them.",
+    "Certificates and access tokens that end within 14 days, or a third (certificate) or half"
+    " (token) of their validity if that is less. Above 0: renew them.",
     ["kind"],
 )
 NURSERY_LAG = _gauge(
@@ -58,6 +59,13 @@ DATASET_BYTES = _gauge(
     f"Compressed bytes of live segments; of {_OF_DATASETS}. A rise: more ingest than retention"
     " deletes.",
     ["dataset"],
+)
+OF_DATASETS = (
+    DATASET_FRESHNESS,
+    DATASET_UNMERGED_BABIES,
+    DATASET_UNMERGED_BYTES,
+    DATASET_SEGMENTS,
+    DATASET_BYTES,
 )
 
 

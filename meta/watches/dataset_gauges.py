@@ -20,8 +20,13 @@ class DatasetGauges:
         self._transactions = transactions
 
     def run_round(self) -> None:
-        """Set the gauges."""
-        self._transactions.read(_set)
+        """Set the gauges; those of a round that fails are absent."""
+        try:
+            self._transactions.read(_set)
+        except Exception:
+            for gauge in metrics.OF_DATASETS:
+                gauge.clear()
+            raise
 
 
 def _set(tx: Transaction) -> None:

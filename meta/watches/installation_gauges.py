@@ -30,8 +30,16 @@ class InstallationGauges:
         self._reports = reports
 
     def run_round(self) -> None:
-        """Set the gauges."""
-        self._transactions.read(self._set)
+        """Set the gauges; those of a round that fails are absent."""
+        try:
+            self._transactions.read(self._set)
+        except Exception:
+            for gauge in (EXPIRY, EXPIRING, NURSERY_LAG):
+                gauge.clear()
+            # The other bounds are not read from the database.
+            for bound in ("datasets", "ingest_tokens"):
+                _BOUNDS.remove(bound)
+            raise
 
     def _set(self, tx: Transaction) -> None:
         now_nanos = clock.now_nanos(tx)

@@ -1,13 +1,16 @@
 """Gauges by dataset, of those that are measured; and the lag of nurseries, as meta sees it."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from meta.commits.transactions import Transactions
+from meta.errors import MetaError
 from meta.metrics import META
 from meta.process.shutdown import Shutdown
 from meta.server import jobs
+from meta.store.engine.pool import Database, DatabaseSettings
 from meta.store.status import visibility_counts
 from meta.store.status.visibility_counts import DATASETS_MAX
 from meta.watches.dataset_gauges import DatasetGauges
@@ -136,6 +139,30 @@ def test_shards_are_unleased_from_the_end_of_the_lease_of_the_last_nursery(
     gauges.run_round()
 
     assert values("segplane_meta_nursery_lag_seconds") == {"unleased": pytest.approx(90, abs=10)}
+
+
+def test_gauges_are_absent_while_postgres_does_not_answer(scene: TwoDatasets) -> None:
+    running, settings = scene.server.running, scene.server.settings
+    stopped = Transactions(Database(DatabaseSettings(url="postgresql://meta@127.0.0.1:1/meta")))
+    scene.collector.commit(scene.stream, 0, scene.web)
+
+    def shown(transactions: Transactions) -> dict[str, bool]:
+        for job in (
+            DatasetGauges(transactions),
+            InstallationGauges(transactions, settings, running.reports),
+        ):
+            with suppress(MetaError):
+                job.run_round()
+        gauges = [f"segplane_dataset_{name}" for name in NAMES]
+        gauges += ["segplane_meta_expiring", "segplane_meta_nursery_lag_seconds"]
+        bounds = {"datasets", "ingest_tokens"} & set(values("segplane_free_places"))
+        return {**{name: bool(values(name)) for name in gauges}, "bounds": bool(bounds)}
+
+    before, during = shown(Transactions(running.database)), shown(stopped)
+
+    assert set(before.values()) == {True}
+    assert set(during.values()) == {False}
+    assert shown(Transactions(running.database)) == before
 
 
 def test_datasets_are_measured_only_where_the_setting_allows_it(scene: TwoDatasets) -> None:

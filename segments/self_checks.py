@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum, auto
 from typing import NamedTuple
 
 from segments.errors import ObjectExists, ObjectMissing, StoreError
@@ -20,6 +21,16 @@ class SelfFinding(NamedTuple):
     text: str
 
 
+class StoreUse(Enum):
+    """Kinds of use of a store, each with rights and faults that the others need not have."""
+
+    READ = auto()
+    LIST = auto()
+    WRITE = auto()
+    DELETE = auto()
+    ABORT_UPLOADS = auto()
+
+
 class _Use(NamedTuple):
     """The end of a use by the monotonic clock, and why it failed; "" = the store answered."""
 
@@ -27,27 +38,32 @@ class _Use(NamedTuple):
     failure: str
 
 
-# The last use of each store, of which a process has those that meta names.
-_last_uses: dict[StoreLocation, _Use] = {}
+# The last use of each kind of each store, of which a process has those that meta names.
+_last_uses: dict[tuple[StoreLocation, StoreUse], _Use] = {}
 
 
 @contextmanager
-def store_used(location: StoreLocation) -> Iterator[None]:
-    """Note whether a use of a store failed; that an object exists or is missing is an answer."""
+def store_used(location: StoreLocation, use: StoreUse) -> Iterator[None]:
+    """Note whether a use of a store failed; that an object exists or is missing is an answer.
+
+    Errors of other classes say nothing of the store.
+    """
     failure = ""
     try:
         yield
-    except (ObjectExists, ObjectMissing):
-        raise
     except StoreError as error:
-        failure = str(error)
+        if not isinstance(error, (ObjectExists, ObjectMissing)):
+            failure = str(error)
+        _last_uses[location, use] = _Use(time.monotonic(), failure)
         raise
-    finally:
-        _last_uses[location] = _Use(time.monotonic(), failure)
+    _last_uses[location, use] = _Use(time.monotonic(), "")
 
 
 def find_store_use() -> SelfFinding | None:
-    """Return the last use of the stores, one that failed before others; None = there was none."""
+    """Return the last use of the stores; None = there was none.
+
+    A failure comes before other uses, until a use of its kind of the same store succeeds.
+    """
     now = time.monotonic()
     uses = [use for use in tuple(_last_uses.values()) if _counts(use, now)]
     if not uses:

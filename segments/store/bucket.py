@@ -21,7 +21,7 @@ from segments.errors import (
 )
 from segments.keys import check_key
 from segments.location import StoreLocation
-from segments.self_checks import store_used
+from segments.self_checks import StoreUse, store_used
 from segments.store.interface import ObjectInfo
 from segments.store.probe import PROBE_KEY, probe_put_if_absent
 from segments.store.range_reader import RangeReader
@@ -74,7 +74,8 @@ class BucketStore:
         base, token = self._base, ""
         start = last = base + start_after if start_after else ""
         while True:
-            page, token = self._asked(functools.partial(self._page, base + prefix, start, token))
+            request = functools.partial(self._page, base + prefix, start, token)
+            page, token = self._asked(StoreUse.LIST, request)
             for item in page:
                 # A page may begin at the name that the one before ended with.
                 if item.name > last or not last:
@@ -116,12 +117,15 @@ class BucketStore:
 
     def now_nanos(self) -> int:
         """The server's clock, from the date of an answer; whole seconds."""
-        return self._asked(self._requests.now_nanos)
+        # Each provider takes the right to list for it.
+        return self._asked(StoreUse.LIST, self._requests.now_nanos)
 
     def abort_stale_uploads(self, prefix: str, started_before_nanos: int) -> int:
         """Abort unfinished uploads, unless the store does so by itself."""
         abort = self._requests.abort_stale_uploads
-        return self._asked(lambda: abort(self._base + prefix, started_before_nanos))
+        return self._asked(
+            StoreUse.ABORT_UPLOADS, lambda: abort(self._base + prefix, started_before_nanos)
+        )
 
     @property
     def _requests(self) -> BucketRequests:
@@ -136,30 +140,38 @@ class BucketStore:
             raise ValueError("Azure keeps no key with a backslash or a character beyond U+FFFF")
         return self._base + check_key(key)
 
-    def _asked(self, request: Callable[[], T], tries: Tries | None = None) -> T:
-        with store_used(self.location):
-            return (tries or Tries(self.timeouts)).run(request)
+    def _asked(self, use: StoreUse, request: Callable[[], T]) -> T:
+        with store_used(self.location, use):
+            return Tries(self.timeouts).run(request)
 
     def _of_object(self, key: str, request: Callable[[], T]) -> T:
-        try:
-            return self._asked(request)
-        except ObjectMissing:
-            # The clouds answer a missing bucket alike.
-            self.now_nanos()
-            raise ObjectMissing(f"no object {key}") from None
+        with store_used(self.location, StoreUse.READ):
+            try:
+                return Tries(self.timeouts).run(request)
+            except ObjectMissing:
+                self._require_bucket()
+                raise ObjectMissing(f"no object {key}") from None
+
+    def _require_bucket(self) -> None:
+        # The clouds answer a missing bucket like a missing object.
+        Tries(self.timeouts).run(self._requests.now_nanos)
 
     def _write(self, key: str, content: UploadBody) -> None:
+        with store_used(self.location, StoreUse.WRITE):
+            self._write_new(key, content)
+
+    def _write_new(self, key: str, content: UploadBody) -> None:
         name, tries = self._name(key), Tries(self.timeouts)
         requests = self._requests
         put = requests.put if content.size_bytes <= PART_BYTES else requests.put_parts
         try:
-            self._asked(lambda: put(name, content), tries)
+            tries.run(lambda: put(name, content))
         except ObjectExists as error:
             may_have_won = tries.may_have_won or isinstance(error, MaybeWritten)
             if not (may_have_won and self._stands(key, content)):
                 raise ObjectExists(f"object {key} exists") from None
         except ObjectMissing:
-            self.now_nanos()
+            self._require_bucket()
             raise StoreUnavailable(f"{self.location.url()} did not take {key}") from None
 
     def _stands(self, key: str, content: UploadBody) -> bool:
@@ -204,12 +216,12 @@ class BucketStore:
         return self._requests.page(prefix, start, token)
 
     def _delete(self, names: Sequence[str]) -> None:
-        self._asked(lambda: self._requests.delete(names))
+        self._asked(StoreUse.DELETE, lambda: self._requests.delete(names))
 
     def _probe_parts(self) -> None:
         content, name = UploadBody.of_bytes(b"overwritten"), self._name(PROBE_KEY)
         try:
-            self._asked(lambda: self._requests.put_parts(name, content))
+            self._asked(StoreUse.WRITE, lambda: self._requests.put_parts(name, content))
         except ObjectExists:
             return
         raise StoreUnusable(

@@ -20,7 +20,7 @@ from segments.errors import (
 )
 from segments.keys import check_key
 from segments.location import StoreLocation
-from segments.self_checks import store_used
+from segments.self_checks import StoreUse, store_used
 from segments.store.interface import ObjectInfo
 from segments.store.probe import probe_put_if_absent
 
@@ -73,21 +73,23 @@ class FolderStore:
         folder, slash, _ = prefix.rpartition("/")
         if slash and _holds_no_key(folder):
             return iter(())
-        with store_used(self.location):
+        with store_used(self.location, StoreUse.LIST):
             self._require_root()
         return self._walk(folder + slash, prefix, start_after)
 
     def delete(self, keys: Sequence[str]) -> None:
         """Delete objects and the folders that this leaves empty."""
         # Deletions are not synced: a crash brings an object back as an orphan, which is collected.
-        for path in [self._path(key) for key in keys]:
-            try:
-                path.unlink()
-            except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-                self._require_root()
-            except OSError as error:
-                raise _refused(error) from error
-            self._remove_empty(path.parent)
+        paths = [self._path(key) for key in keys]
+        with store_used(self.location, StoreUse.DELETE):
+            for path in paths:
+                try:
+                    path.unlink()
+                except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+                    self._require_root()
+                except OSError as error:
+                    raise _refused(error) from error
+                self._remove_empty(path.parent)
 
     def open_input(self, key: str) -> io.IOBase:
         """Open an object as a seekable binary file."""
@@ -135,7 +137,7 @@ class FolderStore:
 
     def _opened(self, key: str) -> io.BufferedReader:
         path = self._path(key)
-        with store_used(self.location):
+        with store_used(self.location, StoreUse.READ):
             try:
                 return path.open("rb")
             except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
@@ -150,7 +152,7 @@ class FolderStore:
             raise StoreUnusable(f"folder {self.root} is missing: mount it or create it")
 
     def _put(self, key: str, write: Callable[[Path], None]) -> None:
-        with store_used(self.location):
+        with store_used(self.location, StoreUse.WRITE):
             self._put_new(key, write)
 
     def _put_new(self, key: str, write: Callable[[Path], None]) -> None:

@@ -1,7 +1,9 @@
 """Findings about the stores that a process used, from uses that it made anyway."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -14,7 +16,17 @@ from segments.self_checks import SelfFinding, find_store_use
 from segments.store.bucket import BucketStore
 from segments.store.folder import FolderStore
 from segments.store.timeouts import RequestTimeouts
+from tests.support.object_store.faults import on_each
+from tests.support.object_store.faulty_proxy import FaultyProxy, ProxyAnswer, Request
 from tests.support.object_store.moto import fresh_location
+
+# The requests of each kind of use, and a use.
+USES: dict[str, tuple[Callable[[Request], bool], Callable[[BucketStore], object]]] = {
+    "read": (lambda r: r.method == "GET" and "list-type" not in r.target, lambda s: s.get("a")),
+    "list": (lambda r: r.method == "GET" and "list-type" in r.target, lambda s: list(s.list(""))),
+    "write": (lambda r: r.method == "PUT", lambda s: s.put_if_absent(uuid4().hex, b"1")),
+    "delete": (lambda r: r.method in ("POST", "DELETE"), lambda s: s.delete(["b"])),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +47,70 @@ def test_a_folder_fails_from_a_use_that_failed_to_the_next_one_that_did_not(tmp_
     missing = f"failed 0 s ago: folder {store.root} is missing: mount it or create it"
     assert failed == SelfFinding("store", is_ok=False, text=missing)
     assert find_store_use() == SelfFinding("store", is_ok=True, text="answered 0 s ago")
+
+
+@pytest.mark.parametrize("kind", USES)
+def test_a_failure_counts_until_a_use_of_its_kind_succeeds(
+    s3_endpoint: str, proxy: FaultyProxy, aws_credentials: None, kind: str
+) -> None:
+    store = BucketStore(fresh_location(proxy.url))
+    store.put_if_absent("a", b"1")
+    is_of_kind, use = USES[kind]
+    proxy.fault = on_each(is_of_kind, lambda *_: ProxyAnswer(403))
+
+    with pytest.raises(StoreUnusable):
+        use(store)
+    for other in USES.keys() - {kind}:
+        USES[other][1](store)
+    denied = find_store_use()
+    proxy.mend()
+    use(store)
+
+    assert denied is not None
+    assert not denied.is_ok
+    assert find_store_use() == SelfFinding("store", is_ok=True, text="answered 0 s ago")
+
+
+def test_a_read_of_a_bucket_that_was_missing_for_a_while_ends_its_failure(
+    s3_endpoint: str, proxy: FaultyProxy, aws_credentials: None
+) -> None:
+    store = BucketStore(fresh_location(proxy.url))
+    store.put_if_absent("a", b"1")
+    proxy.fault = lambda *_: ProxyAnswer(404)
+    with pytest.raises(StoreUnusable):
+        store.get("a")
+    missing = find_store_use()
+    proxy.mend()
+
+    store.get("a")
+
+    assert missing is not None
+    assert not missing.is_ok
+    assert find_store_use() == SelfFinding("store", is_ok=True, text="answered 0 s ago")
+
+
+def test_an_error_before_the_store_was_asked_ends_no_failure(tmp_path: Path) -> None:
+    store = FolderStore(StoreLocation.from_url((tmp_path / "missing").as_uri()))
+    with pytest.raises(StoreUnusable):
+        store.put_if_absent("a", b"1")
+
+    with pytest.raises(ValueError, match="key"):
+        store.put_if_absent("../a", b"1")
+
+    failed = find_store_use()
+    assert failed is not None
+    assert not failed.is_ok
+
+
+def test_a_deletion_in_a_folder_is_a_use(tmp_path: Path) -> None:
+    store = FolderStore(StoreLocation.from_url((tmp_path / "missing").as_uri()))
+    with pytest.raises(StoreUnusable):
+        store.delete(["a"])
+
+    failed = find_store_use()
+
+    assert failed is not None
+    assert not failed.is_ok
 
 
 def test_an_object_that_exists_or_is_missing_is_an_answer(tmp_path: Path) -> None:

@@ -19,8 +19,6 @@ log = structlog.get_logger()
 RETRY_SECS = 1.0
 # How long a process uses meta's last answer.
 ASK_EVERY_SECS = 30.0
-# An older report says too little of the process's clock.
-REPORT_AGE_SECS = 1.0
 _DEADLINE_SECS = 10.0
 
 
@@ -131,11 +129,8 @@ class Locator:
 
     def ask(self, deadline_secs: float = _DEADLINE_SECS) -> None:
         """Ask meta now; raises MetaError."""
-        asked_at = self._monotonic()
-        answer = self._ask(deadline_secs)
-        if self.report is not None and self._monotonic() - asked_at > REPORT_AGE_SECS:
-            # The call was repeated until a meta answered, with the report of its begin.
-            answer = self._ask(deadline_secs)
+        report = self.report.message() if self.report is not None else None
+        answer = ask_location(self._client, self._worker_id, deadline_secs, report)
         with self._lock:
             former, self._asked_at = self._known, self._monotonic()
             if former is not None and former.config_version == answer.config_version:
@@ -145,7 +140,3 @@ class Locator:
             log.warning("objects_moved", was=former.store.url(), now=answer.store.url())
         if former is not None and former.named_stores != answer.named_stores:
             log.info("named_stores_changed", stores=[store.name for store in answer.named_stores])
-
-    def _ask(self, deadline_secs: float) -> MetaLocation:
-        report = self.report.message() if self.report is not None else None
-        return ask_location(self._client, self._worker_id, deadline_secs, report)

@@ -447,7 +447,7 @@ class Process(_message.Message):
     """Time of its last report by the database's clock."""
     clock_skew_nanos: _builtins.int
     """How far its clock was ahead of the database's when it reported; below 0 = behind, perhaps only by
-    the time of the call. A call that was repeated for longer than a second is made again.
+    the time of the call, which is repeated for up to 30 s.
     """
     credential_ends_at_nanos: _builtins.int
     """End of its access token; 0 = it does not end, or the credential is another one, whose end is that of

@@ -16,6 +16,8 @@ SHOWN_NANOS = 3_600 * SECOND
 # Longest time without progress of processes that poll; a merge may take an hour.
 STALLED_NANOS = {"nursery": 600 * SECOND, "janitor": 3_600 * SECOND}
 SKEW_NANOS = 5 * SECOND
+# A call is repeated for so long while no meta answers, with the report of its begin.
+REPORT_AGE_NANOS = 30 * SECOND
 # Without one of these, acknowledged records do not come to readers, or nothing is compacted.
 REQUIRED = ("nursery", "merge_worker", "janitor")
 
@@ -157,7 +159,7 @@ def _troubles(process: pb.Process, state: ProcessState, now_nanos: int) -> Itera
         yield f"no progress for {span(idle_nanos)}, {last}"
     if process.clock_skew_nanos > SKEW_NANOS:
         yield f"its clock is {span(process.clock_skew_nanos)} ahead of the database's"
-    if process.clock_skew_nanos < -SKEW_NANOS:
+    if process.clock_skew_nanos < -SKEW_NANOS - REPORT_AGE_NANOS:
         yield f"its clock is {span(-process.clock_skew_nanos)} behind the database's"
     certificate = Validity(report.certificate_begins_at_nanos, report.certificate_ends_at_nanos)
     token_ends_at = process.credential_ends_at_nanos

@@ -158,7 +158,7 @@ def expiry_of(token: str) -> float | None:
         body = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
         return float(claims["exp"])
-    except (IndexError, KeyError, TypeError, ValueError):
+    except (IndexError, KeyError, TypeError, ValueError, OverflowError):
         return None
 
 

@@ -41,8 +41,8 @@ class Visitors(Protocol):
     def endpoints(self) -> dict[str, Endpoint]:
         """Return the routes of login, renewal and logout, which need no viewer."""
 
-    def login(self, request: Request) -> Response:
-        """Return the answer to a request that needs a login."""
+    def login(self, request: Request, message: str) -> Response:
+        """Return the answer to a request that needs a login; "" = there is no more to say."""
 
 
 class Console:
@@ -99,8 +99,8 @@ class Console:
     async def _respond(self, page: Page, request: Request) -> Response:
         try:
             viewer = await self._visitors.find(request)
-        except LoginNeeded:
-            return self._visitors.login(request)
+        except LoginNeeded as needed:
+            return self._visitors.login(request, str(needed))
         if request.method not in _SAFE_METHODS:
             request.state.form = await read_form(request, viewer.form_token)
         name = viewer.caller.name

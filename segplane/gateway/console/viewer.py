@@ -27,7 +27,10 @@ class Viewer:
 
 
 class LoginNeeded(Exception):
-    """The request has no session, or one that has ended; the answer is the login page."""
+    """The request has no session, or one that has ended; the answer is the login page.
+
+    A message tells the person why a session that has not ended is of no use.
+    """
 
 
 # A page, or a part of one, for a viewer.

@@ -22,6 +22,6 @@ class AnyVisitors:
         """Return no routes of login."""
         return {}
 
-    def login(self, _: Request) -> Response:
+    def login(self, _: Request, message: str) -> Response:
         """Refuse; nobody needs it."""
         return Response(status_code=401)

@@ -36,6 +36,8 @@ class DeviceGrants:
     expires_secs: float = 60.0
     interval_secs: float = 0.05
     is_opaque: bool = False
+    # An answer to a refresh token may lack the ID token.
+    renews_id_token: bool = True
     decision: str = "authorization_pending"
     errors: list[str] = field(default_factory=list)
     forms: list[dict[str, str]] = field(default_factory=list)
@@ -88,7 +90,8 @@ class DeviceGrants:
             if form["refresh_token"] not in self.refresh_tokens:
                 return _refusal("invalid_grant")
             self.refresh_tokens.remove(form["refresh_token"])
-            return self.tokens()
+            status, document = self.tokens()
+            return status, document if self.renews_id_token else {**document, "id_token": None}
         assert form["grant_type"] == _DEVICE_GRANT
         decision = self._decisions.get(form["device_code"], "expired_token")
         if decision != "approved":

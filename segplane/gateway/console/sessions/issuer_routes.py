@@ -35,6 +35,8 @@ ATTEMPTS_MAX = 3
 _WAY_BACK_BYTES_MAX = 1_500
 _SECRET_BYTES = 32
 _THREADS = 8
+# Requests that wait for a thread: anybody may begin a login.
+_WAITERS_MAX = 64
 _RETRY_SECS = 2
 _SEE_OTHER = 303
 _OTHER_SITES = {"cross-site", "same-site"}
@@ -144,22 +146,20 @@ class IssuerRoutes:
         session = self._logins.session(request)
         if session is None or not session.refresh_token:
             raise NotKnown("there is no session to renew: load the page again to log in")
-        await read_form(request, *self._logins.sealer.form_tokens(session.id))
-        visit = self._logins.visit(request)
+        fields = await read_form(request, *self._logins.sealer.form_tokens(session.id))
+        way_back = self._logins.open_way_back(fields.get("way_back", ""))
         is_page = request.headers.get("sec-fetch-mode", "navigate") == "navigate"
         try:
             tokens = await self._call(self._renewals.renew(session.refresh_token))
         except NotAllowed as refusal:
             if not is_page:
                 raise
-            response = self._logins.page(request, str(refusal), refusal.status)
-            self._logins.drop(request, response)
-            return response
+            return self._logins.refused_page(request, refusal, way_back)
         renewed = _renewed(session, tokens)
         secs = renewed.secs_to_renewal(self._logins.clock())
         response = Response(status_code=204, headers={"Session-Secs": str(secs)})
         if is_page:
-            response = self._logins.redirect(visit.way_back if visit else "/ui/")
+            response = self._logins.redirect(way_back)
         try:
             self._logins.write(request, response, renewed)
         except CookieTooLarge:
@@ -171,6 +171,8 @@ class IssuerRoutes:
         try:
             if isinstance(call, Awaitable):
                 return await call
+            if self._threads.statistics().tasks_waiting >= _WAITERS_MAX:
+                raise NotNow("too many logins wait for the issuer: try again", "", _RETRY_SECS)
             return await to_thread.run_sync(call, limiter=self._threads)
         except IssuerAway as error:
             log.warning("console_issuer_away", error=str(error))

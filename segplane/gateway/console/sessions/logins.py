@@ -33,6 +33,7 @@ from segplane.gateway.http.readers import CatalogReader, CatalogReaders
 from segplane.gateway.http.refusals import QueryRefusal
 
 _SEE_OTHER = 303
+_WAY_BACK = "way back of a renewal"
 LOGIN_PATH = "/ui/login"
 
 
@@ -70,6 +71,14 @@ class Logins:
         """Keep the way back in the browser. It fits, since an address has at most 4 KiB."""
         visit = LoginVisit(new_id(), self.clock() + LOGIN_SECS, way_back)
         self._visits.write(request, response, visit.fields())
+
+    def seal_way_back(self, way_back: str) -> str:
+        """Return the way back as a field of a form, which nobody else can make."""
+        return self.sealer.seal(_WAY_BACK, {"way_back": way_back})
+
+    def open_way_back(self, text: str) -> str:
+        """Return the way back that a form has; /ui/ without a valid one."""
+        return str((self.sealer.open(_WAY_BACK, text) or {"way_back": "/ui/"})["way_back"])
 
     async def check(self, request: Request, token: str) -> tuple[Caller, CatalogReader]:
         """Have meta check a person's token. Raises QueryRefusal."""
@@ -114,9 +123,18 @@ class Logins:
         # Cookies would be those of the whole domain, of every port of this machine too.
         response.headers["Clear-Site-Data"] = '"cache", "storage"'
 
-    def page(self, request: Request, message: str = "", status: int = 0) -> Response:
-        """Return the login page."""
-        visit = self.visit(request) or LoginVisit(new_id(), self.clock() + LOGIN_SECS)
+    def refused_page(self, request: Request, refusal: QueryRefusal, way_back: str) -> Response:
+        """Delete the session in the browser, and return the login page with the cause."""
+        response = self.page(request, str(refusal), refusal.status, way_back)
+        self.drop(request, response)
+        return response
+
+    def page(
+        self, request: Request, message: str = "", status: int = 0, way_back: str = ""
+    ) -> Response:
+        """Return the login page; a way back begins another visit of it."""
+        visit = None if way_back else self.visit(request)
+        visit = visit or LoginVisit(new_id(), self.clock() + LOGIN_SECS, way_back or "/ui/")
         response = self.templates.page(
             "login.html",
             status or (403 if message else 200),

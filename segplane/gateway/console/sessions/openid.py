@@ -18,10 +18,11 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
+from segplane.gateway.console.sessions.readings import SharedReading
 from segplane.gateway.console.sessions.session import LoginAttempt
 from segplane.gateway.console.settings import OidcSettings
 from segplane.login import issuer as issuers
-from segplane.login.issuer import IssuerAway, expiry_of
+from segplane.login.issuer import expiry_of
 from segplane.login.saved import LoginError
 
 _LEEWAY_SECS = 60
@@ -54,10 +55,12 @@ class IssuerClient:
         self._redirect_uri = f"{public_address}/ui/login/callback"
         self._login_page = f"{public_address}/ui/login"
         self._clock = clock
+        self._endpoints = SharedReading(lambda: issuers.discover(settings.issuer))
+        self._keys = SharedReading(self._read_keys)
 
     def address_of(self, attempt: LoginAttempt) -> str:
         """Return the issuer's address at which a person consents."""
-        endpoint = issuers.discover(self._settings.issuer).authorization
+        endpoint = self._endpoints.get().authorization
         if not endpoint:
             raise LoginError(f"{self._settings.issuer} has no authorization endpoint")
         return str(
@@ -77,27 +80,25 @@ class IssuerClient:
 
     def exchange(self, attempt: LoginAttempt, code: str) -> IssuedTokens:
         """Exchange the code of a callback for tokens, and check the ID token."""
-        endpoints = issuers.discover(self._settings.issuer)
         form = {
             "grant_type": "authorization_code",
             "code": code,
             "redirect_uri": self._redirect_uri,
             "code_verifier": attempt.verifier,
         }
-        document = self._post(endpoints.token, form)
-        self._check(issuers.get(endpoints.keys), document, attempt.nonce)
+        document = self._post(self._endpoints.get().token, form)
+        self._check(document, attempt.nonce)
         return self._tokens(document)
 
     def renew(self, refresh_token: str) -> IssuedTokens:
         """Exchange a refresh token; the answer may have another."""
-        endpoints = issuers.discover(self._settings.issuer)
         form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
-        document = self._post(endpoints.token, form)
+        document = self._post(self._endpoints.get().token, form)
         return self._tokens({"refresh_token": refresh_token, **document})
 
     def end(self, refresh_token: str) -> str:
         """Revoke a refresh token; return the address that ends the issuer's session, "" = none."""
-        endpoints = issuers.discover(self._settings.issuer)
+        endpoints = self._endpoints.get()
         if endpoints.revocation and refresh_token:
             form = {"token": refresh_token, "token_type_hint": "refresh_token"}
             self._post(endpoints.revocation, form)
@@ -113,15 +114,23 @@ class IssuerClient:
         client_id, secret = self._settings.client_id, self._settings.client_secret
         return issuers.post(url, {**form, "client_id": client_id}, secret)
 
-    def _check(self, keys: Mapping[str, Any], document: Mapping[str, Any], nonce: str) -> None:
+    def _read_keys(self) -> KeySet:
+        keys = issuers.get(self._endpoints.get().keys)
+        return KeySet.import_key_set(keys)  # type: ignore[arg-type]
+
+    def _decoded(self, id_token: str) -> jwt.Token:
+        """Verify the signature, by the issuer's newest keys if the kept ones do not."""
+        try:
+            return jwt.decode(id_token, self._keys.get(), algorithms=_ALGORITHMS)
+        except (JoseError, ValueError):
+            self._keys.forget()
+            return jwt.decode(id_token, self._keys.get(), algorithms=_ALGORITHMS)
+
+    def _check(self, document: Mapping[str, Any], nonce: str) -> None:
         """Verify the ID token's signature, issuer, audience, times and nonce."""
         settings = self._settings
         try:
-            decoded = jwt.decode(
-                str(document.get("id_token", "")),
-                KeySet.import_key_set(keys),  # type: ignore[arg-type]
-                algorithms=_ALGORITHMS,
-            )
+            decoded = self._decoded(str(document.get("id_token", "")))
             CodeIDToken(
                 decoded.claims,
                 decoded.header,
@@ -144,7 +153,8 @@ class IssuerClient:
         name = "id_token" if self._settings.shows_id_token else "access_token"
         token, refresh_token = document.get(name), document.get("refresh_token", "")
         if not isinstance(token, str) or not isinstance(refresh_token, str):
-            raise IssuerAway(f"its answer has no {name}")
+            # A renewal at some issuers has no ID token (OpenID Connect Core, 12.2).
+            raise LoginError(f"the issuer's answer has no {name}: log in again")
         ends_at = expiry_of(token)
         if ends_at is None:
             raise LoginError(f"the issuer's {name} is not a JSON Web Token with an end")

@@ -37,8 +37,9 @@ class Session:
         return asdict(self)
 
     def secs_to_renewal(self, now: float) -> int:
-        """Return the seconds until its token ends, at least 1; 0 if nothing renews it."""
-        return max(1, int(self.token_ends_at - now)) if self.refresh_token else 0
+        """Return the seconds until its token or it ends, at least 1; 0 if nothing renews it."""
+        secs = min(self.ends_at, self.token_ends_at) - now
+        return int(max(1.0, secs)) if self.refresh_token else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,27 +70,35 @@ class SessionVisitors:
         except NotKnown:
             # It was revoked or has expired.
             raise LoginNeeded from None
+        except NotAllowed as refusal:
+            # Its role does not read any more; another login may.
+            raise LoginNeeded(str(refusal)) from None
         secs = session.secs_to_renewal(self._logins.clock())
         return Viewer(
             caller, reader.subject, may_change=True, form_token=form_token, session_secs=secs
         )
 
-    def login(self, request: Request) -> Response:
-        """Return the way to the login page or to a renewal, and keep the way back in a cookie."""
+    def login(self, request: Request, message: str) -> Response:
+        """Return the login page or the way to it or to a renewal, and keep the way back."""
         mode = request.headers.get("sec-fetch-mode", "navigate")
         if request.method != "GET" or mode != "navigate":
             # A part of a page cannot show the login page in its place.
-            message = "the session has ended: load the page again to log in"
-            return self._logins.templates.refusal(NotKnown(message))
-        session = self._logins.session(request)
+            ended = "the session has ended: load the page again to log in"
+            return self._logins.templates.refusal(NotKnown(message or ended))
+        session, way_back = self._logins.session(request), _way_back(request)
         if session is not None and session.refresh_token and self._has_ended_token(session):
-            (form_token, *_) = self._logins.sealer.form_tokens(session.id)
-            response: Response = self._logins.templates.page("renew.html", form_token=form_token)
-        else:
-            response = self._logins.redirect(LOGIN_PATH)
-            # Together with the way back it could exceed the headers that proxies take.
-            self._logins.drop(request, response)
-        self._logins.begin_visit(request, response, _way_back(request))
+            return self._logins.templates.page(
+                "renew.html",
+                form_token=self._logins.sealer.form_tokens(session.id)[0],
+                # A cookie of it could with the session's exceed the headers that proxies take.
+                way_back=self._logins.seal_way_back(way_back),
+            )
+        if message:
+            return self._logins.refused_page(request, NotAllowed(message), way_back)
+        response = self._logins.redirect(LOGIN_PATH)
+        # Together with the way back it could exceed the headers that proxies take.
+        self._logins.drop(request, response)
+        self._logins.begin_visit(request, response, way_back)
         return response
 
     def _has_ended_token(self, session: Session) -> bool:

@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { secsBeforeRenewal } from "../src/session.js";
+import { millisBeforeRenewal } from "../src/session.js";
 
 test("a session is renewed a minute before its token ends", () => {
-  assert.equal(secsBeforeRenewal(600), 540);
+  assert.equal(millisBeforeRenewal(600), 540_000);
 });
 
 test("a token of less than a minute is renewed with a pause", () => {
-  assert.equal(secsBeforeRenewal(30), 5);
-  assert.equal(secsBeforeRenewal(-10), 5);
+  assert.equal(millisBeforeRenewal(30), 5_000);
+  assert.equal(millisBeforeRenewal(-10), 5_000);
+});
+
+test("a wait is at most what browsers can wait for", () => {
+  assert.equal(millisBeforeRenewal(2_147_543), 2_147_483_000);
+  assert.equal(millisBeforeRenewal(2_147_544), 2 ** 31 - 1);
+  assert.equal(millisBeforeRenewal(1e300), 2 ** 31 - 1);
 });

@@ -49,6 +49,7 @@ class Console:
     """Answers below /ui/, pages and their refusals as HTML.
 
     A page that takes a form finds its fields in `request.state.form`; its token is checked before.
+    `request.state.server_address` is the gateway's URL as the person's programs reach it.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Console:
         """Answer a request; the name of its route comes with the answer."""
         try:
             self._policy.check(request)
+            request.state.server_address = self._policy.address(request)
             name, response = await self._paths.respond(request)
         except QueryRefusal as refusal:
             name, response = "ui-refused", self._templates.refusal(refusal)

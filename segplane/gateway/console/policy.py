@@ -44,6 +44,10 @@ class BrowserPolicy:
         """Path that precedes /ui/ in the addresses of pages; "" = none."""
         return self.public_url.path if self.public_url else ""
 
+    def address(self, request: Request) -> str:
+        """Return the URL of the gateway, without a slash at its end."""
+        return self.public_url.address if self.public_url else str(request.base_url).rstrip("/")
+
     def check(self, request: Request) -> None:
         """Raise QueryRefusal for a request of another host, site or origin."""
         hosts = list(_values(request, "host"))

@@ -107,6 +107,11 @@ def test_a_public_console_answers_to_the_host_of_its_url(public: WebClient, pref
     assert public.get(f"{prefix}/v1/datasets").status == 421
 
 
+def test_texts_to_copy_have_the_public_url(browser: WebClient, public: WebClient) -> None:
+    assert f"{PUBLIC}/v1/query" in public.get("/ui/logs/share?dataset=web").text
+    assert f"{browser.origin}/v1/query" in browser.get("/ui/logs/share?dataset=web").text
+
+
 def test_a_path_that_only_begins_like_the_public_one_is_not_shortened(public: WebClient) -> None:
     assert public.get("/observed/ui/", Host=f"localhost:{public.port}").status == 404
     assert public.get("/observe").location == "/observe/ui/"

@@ -56,7 +56,7 @@ class DownloadPages:
                 (format_, ask.address("/ui/logs/download", ("format", format_)))
                 for format_ in DOWNLOADS
             ],
-            copies=copies(whole_query(ask, search), str(request.base_url).rstrip("/")),
+            copies=copies(whole_query(ask, search), request.state.server_address),
         )
 
 

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse
 
 from segplane.gateway.console.logs.page import severity_class, time_text
 from segplane.gateway.console.static_files import StaticFiles
-from segplane.gateway.console.visible_text import time_element, visible
+from segplane.gateway.console.visible_text import marked, time_element, visible
 from segplane.gateway.http.refusals import QueryRefusal
 
 _FOLDER = Path(__file__).with_name("templates")
@@ -19,6 +19,7 @@ _NAVIGATION = {"Datasets": "/ui/", "Logs": "/ui/logs", "Traces": "/ui/traces", "
 # Those that return HTML have escaped what they were given.
 FILTERS: dict[str, Callable[..., str]] = {
     "visible": visible,
+    "marked": marked,
     "time": time_element,
     "time_of_nanos": time_text,
     "severity_class": severity_class,

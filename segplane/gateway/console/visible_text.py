@@ -29,6 +29,11 @@ def visible(text: str, terms: Sequence[str] = ()) -> Markup:
     return Markup().join([*pieces, _shown(text[end:])])
 
 
+def marked(text: str) -> str:
+    """Return a text for titles, which have no markup."""
+    return _INVISIBLE.sub(lambda match: _name(match[0]), text)
+
+
 def time_element(time: str) -> Markup:
     """Return a time of RFC 3339 in UTC as an element of HTML, with all of its digits."""
     shown = time.replace("T", " ").removesuffix("Z")
@@ -38,7 +43,10 @@ def time_element(time: str) -> Markup:
 def _shown(text: str) -> Markup:
     pieces, end = [], 0
     for match in _INVISIBLE.finditer(text):
-        mark = f"U+{ord(match[0]):04X}"
-        pieces += [escape(text[end : match.start()]), _MARK.format(mark)]
+        pieces += [escape(text[end : match.start()]), _MARK.format(_name(match[0]))]
         end = match.end()
     return Markup().join([*pieces, escape(text[end:])])
+
+
+def _name(character: str) -> str:
+    return f"U+{ord(character):04X}"

@@ -135,7 +135,6 @@ def test_a_role_that_may_not_read_comes_to_the_login(
 
     assert (refused.status, "the role ingest may not read" in refused.text) == (403, True)
     assert SESSION not in browser.cookies
-
     lost = Session("1", "ann", time.time() + 600, guard.token(Role.INGEST).plaintext_token)
     browser.cookies = {SESSION: Sealer([KEY]).seal(SESSION, lost.fields())}
 

@@ -1,11 +1,12 @@
 """Templates of the console: addresses below the path of a public URL, macros, escaping."""
 
 import re
-from types import SimpleNamespace
 
 from segplane.gateway.console.templating import Templates
+from segplane.gateway.console.viewer import Viewer
+from segplane.gateway.http.callers import Caller
 
-VIEWER = SimpleNamespace(name='="/ui/<b>', uses_gateway_rights=True, form_token="token")
+VIEWER = Viewer(Caller("gateway"), '="/ui/<b>', uses_gateway_rights=True, form_token="token")
 
 
 def refusal(templates: Templates, message: str) -> str:
@@ -26,6 +27,16 @@ def test_data_that_looks_like_an_address_stays_as_it_is() -> None:
 
     assert "the text =&#34;/ui/logs&#34;" in html
     assert "=&#34;/ui/&lt;b&gt;" in html
+
+
+def test_a_viewer_s_name_and_a_title_show_what_is_invisible_in_them() -> None:
+    viewer = Viewer(Caller("ann"), "ann\u202e")
+    page = Templates().page("empty.html", dataset="web\u202e", address="/ui/", viewer=viewer)
+    html = bytes(page.body).decode()
+
+    assert "ann\u202e" not in html
+    assert '<span title="annU+202E">ann<span class="invisible"' in html
+    assert "<title>No data yet: webU+202E - Segplane</title>" in html
 
 
 def test_a_page_names_the_rights_and_offers_to_log_out() -> None:

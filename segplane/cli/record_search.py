@@ -138,7 +138,8 @@ class RecordSearch:
         from segplane.query.runs import plan
 
         name = self.dataset.replace("\\", "\\\\").replace("'", "\\'")
-        text = f"['{name}'] | where {self.condition} | take {COUNTED_MAX} | count"
+        # On lines of its own, a comment in the condition ends before the bounds.
+        text = f"['{name}'] | where (\n{self.condition}\n)\n| take {COUNTED_MAX}\n| count"
         return plan(self.client, text, "kql", datetime.now(UTC))
 
 

@@ -64,7 +64,10 @@ class Trace:
         steps = {step.step for step in self.steps}
         visible = sum(step.step is LineageStep.VISIBLE for step in self.steps)
         if visible:
-            text = f"visible in {visible} segment{'s' if visible > 1 else ''}"
+            more = " or more" if self.is_cut else ""
+            text = f"visible in {visible}{more} segment{'s' if visible > 1 or more else ''}"
+        elif self.is_cut:
+            text = "not all is listed, --limit shows more"
         elif LineageStep.EXPIRED in steps:
             text = "not visible any more"
         else:
@@ -155,7 +158,9 @@ def _lineage_steps(reply: pb.ListLineageResponse) -> Iterator[TracedStep]:
             is_further = segment.created_version in versions
             step = LineageStep.MERGED if is_further else LineageStep.SAVED
             yield _of_row(segment, step, segment.created_at_nanos, segment.created_version)
-        if segment.HasField("tombstone_version") and segment.id not in replaced:
+        # Of a list that is cut, the segment that replaces this one may be missing.
+        is_last = segment.id not in replaced and not reply.is_cut
+        if segment.HasField("tombstone_version") and is_last:
             step, at_nanos = LineageStep.EXPIRED, segment.tombstone_at_nanos
             yield _of_row(segment, step, at_nanos, segment.tombstone_version)
         elif segment.HasField("dataset_id") and not segment.HasField("tombstone_version"):

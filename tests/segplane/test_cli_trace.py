@@ -87,6 +87,38 @@ def test_a_record_is_found_by_a_condition_before_and_after_its_merge(
     assert f"offsets 2 to 2 of {collector.stream_id}" in last["steps"][0]["detail"]
 
 
+def test_a_condition_with_a_comment_keeps_the_bounds_of_the_search(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
+    found = run("trace", "web", "--where", 'body == "second" or\nbody == "first" // both')
+
+    assert found.exit_code == 0, found.output
+    assert found.stdout.splitlines()[0] == "2 records match; one of them is traced"
+    assert f"offset 1 of stream {collector.stream_id}" in found.stdout
+
+
+def test_a_list_that_is_cut_says_so_and_calls_nothing_expired(
+    run: RunCommand, collector: CollectorDriver
+) -> None:
+    merges = nursery(collector.client)
+    merges.cycle()
+    for text in ("third", "fourth", "fifth"):
+        collector.send(text)
+        merges.cycle()
+    worker = WorkerDriver(collector.client, "worker-7")
+    worker.plan()
+    assert worker.merge_all() == 1
+
+    cut = run("trace", collector.stream_id, "1", "--limit", "1")
+    whole = run("trace", collector.stream_id, "1")
+
+    assert cut.stdout.splitlines()[0].startswith(
+        f"offset 1 of stream {collector.stream_id}: not all is listed, --limit shows more at"
+    )
+    assert "expired" not in steps(cut.stdout)
+    assert ": visible in 1 segment at" in whole.stdout
+
+
 def test_what_is_not_there_is_refused_in_a_line(
     run: RunCommand, collector: CollectorDriver
 ) -> None:

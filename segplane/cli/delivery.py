@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
+from http.client import HTTPException
 from typing import TYPE_CHECKING
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -128,8 +129,13 @@ def send(target: OtlpTarget, run: str, numbers: range, request_secs: float = _RE
         raise DeliveryFailed(f"the collector at {url} cannot be reached: {reply.decode()}")
     if status != HTTPStatus.OK:
         raise DeliveryFailed(f"the collector answers {status}: {_text(reply)}")
-    partial = (json.loads(reply or b"{}") or {}).get("partialSuccess") or {}
-    if rejected := int(partial.get("rejectedLogRecords") or 0):
+    try:
+        partial = (json.loads(reply or b"{}") or {}).get("partialSuccess") or {}
+        rejected = int(partial.get("rejectedLogRecords") or 0)
+    except (ValueError, AttributeError, TypeError):
+        text = f"the collector answers 200, and no reply of OTLP: {_text(reply)[:500]}"
+        raise DeliveryFailed(text) from None
+    if rejected:
         raise DeliveryFailed(f"the collector rejected {rejected}: {partial.get('errorMessage')}")
 
 
@@ -146,13 +152,21 @@ def post(
             with urlopen(Request(url, body, headers), timeout=request_secs) as answer:
                 return answer.status, answer.read()
         except HTTPError as error:
-            status, reply = error.code, error.read()
-        except OSError as error:
+            status, reply = error.code, _body(error)
+        except (OSError, HTTPException, ValueError) as error:
+            # A header that cannot be sent is a ValueError.
             status, reply = 0, str(getattr(error, "reason", error)).encode()
         if tries == _TRIES_MAX or status not in _AGAIN:
             break
         time.sleep(_RETRY_SECS)
     return status, reply
+
+
+def _body(error: HTTPError) -> bytes:
+    """Return the body of a refusal; empty if it is cut off."""
+    with suppress(OSError, HTTPException):
+        return error.read()
+    return b""
 
 
 def _text(reply: bytes) -> str:

@@ -90,7 +90,7 @@ class Canary:
         self._read_at = self._next_send_at = 0.0
         # Results of readings; the thread that runs judges them.
         self._findings: list[tuple[str, list[int], int, tuple[int, ...]]] = []
-        self._last_failure = ""
+        self._last_failure = self._last_write_failure = ""
 
     def run(self, stopped: threading.Event) -> CanarySummary:
         """Run until all records are judged, or it is stopped."""
@@ -221,8 +221,17 @@ class Canary:
             self._report(report)
 
     def _write_state(self) -> None:
-        if self._state_file is not None:
+        """Write the state; a failure is said once, and the next change is written again."""
+        if self._state_file is None:
+            return
+        failure = ""
+        try:
             self._state_file.write(self._run, self._next_number, self._ledger.followed.values())
+        except OSError as error:
+            failure = error.strerror or str(error)
+            if failure != self._last_write_failure:
+                print(f"cannot write {self._state_file.path}: {failure}", file=sys.stderr)
+        self._last_write_failure = failure
 
     def _summary(self) -> CanarySummary:
         ledger = self._ledger

@@ -113,6 +113,12 @@ class ProbeLedger:
             result = ProbeResult.DOUBLED if copies[number] else ProbeResult.LOST
             yield self._judged(probe, result, "it had arrived once before")
 
+    def give_up(self, now_nanos: int, why: str) -> Iterator[ProbeReport]:
+        """Judge the records that no reading could judge within the timeout."""
+        for probe in list(self.followed.values()):
+            if now_nanos - probe.sent_at_nanos > self.patience.timeout_secs * 1e9:
+                yield self._settled(probe, ProbeResult.UNREAD, why)
+
     def _missing(self, probe: Probe) -> str:
         step = list(probe.steps)[-1]
         secs = self.patience.timeout_secs

@@ -80,6 +80,7 @@ class Canary:
         """Continue the run of the state file. Raises OSError if it cannot be read."""
         self._target, self._reader, self._plan = target, reader, plan
         self._report, self._state_file = report, state_file
+        self._timeout_nanos = int(plan.patience.timeout_secs * 1e9)
         self._ledger = ProbeLedger(reader.step_names, plan.patience)
         state = (state_file and state_file.read()) or CanaryState(uuid4().hex, 0, ())
         self._run, self._next_number = state.run, state.next_number
@@ -91,6 +92,8 @@ class Canary:
         # Results of readings; the thread that runs judges them.
         self._findings: list[tuple[str, list[int], int, tuple[int, ...]]] = []
         self._last_failure = self._last_write_failure = ""
+        # Of the first reading that failed since one succeeded; 0 = the last one has succeeded.
+        self._failing_since_nanos = 0
 
     def run(self, stopped: threading.Event) -> CanarySummary:
         """Run until all records are judged, or it is stopped."""
@@ -106,7 +109,10 @@ class Canary:
             if self._ledger.arrived and not stopped.is_set():
                 self._note_end(self._look_again(reader, list(self._ledger.arrived), ()))
         self._take_acknowledgements()
-        self._take_findings()
+        if self._reading is not None:
+            self._note_end(self._reading)
+        if self._failing_since_nanos:
+            self._give_up(time.time_ns())
         return self._summary()
 
     def _is_over(self) -> bool:
@@ -179,7 +185,7 @@ class Canary:
 
     def _due_again(self) -> list[int]:
         """Return the arrived records once the oldest of them is to be looked at again."""
-        due_nanos = time.time_ns() - int(self._plan.patience.timeout_secs * 1e9)
+        due_nanos = time.time_ns() - self._timeout_nanos
         arrived = self._ledger.arrived
         is_due = any(probe.sent_at_nanos < due_nanos for probe in arrived.values())
         return list(arrived) if is_due else []
@@ -210,6 +216,17 @@ class Canary:
                 print(f"cannot read: {' '.join(failure.split())[:500]}", file=sys.stderr)
         self._last_failure = failure
         self._take_findings()
+        now_nanos = time.time_ns()
+        self._failing_since_nanos = (self._failing_since_nanos or now_nanos) if failure else 0
+        # A failure that is short does not hide that a record is late or lost.
+        if failure and now_nanos - self._failing_since_nanos > self._timeout_nanos:
+            self._give_up(now_nanos)
+
+    def _give_up(self, now_nanos: int) -> None:
+        seconds = (now_nanos - self._failing_since_nanos) / 1e9
+        why = f"the dataset could not be read for {seconds:.0f} s"
+        self._emit(self._ledger.give_up(now_nanos, why))
+        self._write_state()
 
     def _emit(self, reports: Iterable[ProbeReport]) -> None:
         for report in reports:

@@ -1,16 +1,25 @@
 """A canary whose collector, dataset or state file fails."""
 
+import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from prometheus_client import REGISTRY
 
 from segplane.__main__ import app
+from segplane.cli.canary.probes import Patience, Probe, ProbeReport
+from segplane.cli.canary.readers import GatewayReader
+from segplane.cli.canary.run import Canary, CanaryPlan
+from segplane.cli.canary.state_file import StateFile
 from segplane.cli.delivery import DeliveryFailed, OtlpTarget, send
+from tests.support.waiting import wait_until
 
 _HEAD = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n"
 _CUT = b"HTTP/1.1 %s\r\nconnection: close\r\ncontent-length: 100\r\n\r\n{}"
@@ -82,3 +91,48 @@ def test_a_canary_whose_state_cannot_be_written_says_so_once_and_goes_on(tmp_pat
 
     assert "1 sent: 1 refused" in done.stdout
     assert done.stderr.count("cannot write") == 1
+
+
+def state_of(folder: Path, sent_at_nanos: int) -> Path:
+    """Write the state of a canary that follows one record."""
+    path = folder / "state"
+    StateFile(path).write("run", 1, [Probe(0, sent_at_nanos, {"acknowledged": 0.1})])
+    return path
+
+
+def test_a_record_is_unread_once_readings_fail_for_the_timeout() -> None:
+    with answering(_HEAD + b"{}") as endpoint:
+        done = run(
+            *("--endpoint", endpoint, "--gateway", "http://127.0.0.1:1"),
+            *("--late", "1", "--timeout", "1"),
+        )
+
+    assert done.exit_code == 1
+    assert "1 sent: 1 unread" in done.stdout
+    assert "acknowledged after" in done.stdout
+    assert "the dataset could not be read for 1 s" in done.stdout
+
+
+def test_a_canary_that_is_stopped_while_readings_fail_has_failed(tmp_path: Path) -> None:
+    state = StateFile(state_of(tmp_path, time.time_ns() - 61 * 10**9))
+    reader = GatewayReader("canary", "http://127.0.0.1:1", "")
+    reports: list[ProbeReport] = []
+    plan = CanaryPlan(3_600.0, 0, Patience(60.0, 60.0))
+    canary = Canary(OtlpTarget("", ""), reader, plan, reports.append, state)
+    stopped = threading.Event()
+    before = read_failures()
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(canary.run, stopped)
+        wait_until(lambda: read_failures() > before, "a reading fails")
+        assert not reports
+        stopped.set()
+    summary = running.result()
+
+    assert [report.result for report in reports] == ["unread"]
+    assert (summary.has_failed, summary.followed) == (True, 0)
+    assert json.loads(state.path.read_text())["followed"] == []
+
+
+def read_failures() -> float:
+    return REGISTRY.get_sample_value("segplane_canary_read_failures_total") or 0.0

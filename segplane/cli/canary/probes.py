@@ -55,7 +55,7 @@ class Patience:
 class ProbeLedger:
     """Records that were acknowledged and are not judged, and counts of the others.
 
-    A record has arrived once the last step shows it once. It is kept until `timeout_secs` after it
+    A record has arrived once the last step shows it once. It is kept beyond `timeout_secs` after it
     was sent and looked at once more, so that a later copy or loss is noticed.
     """
 
@@ -101,6 +101,17 @@ class ProbeLedger:
                 yield self._settled(probe, ProbeResult.LATE if is_late else ProbeResult.ARRIVED)
             elif is_last and seconds > self.patience.timeout_secs:
                 yield self._settled(probe, ProbeResult.LOST, self._missing(probe))
+
+    def due_again(self, now_nanos: int) -> list[int]:
+        """Return the arrived records that are to be looked at again now.
+
+        Each reading is of all segments since the oldest of them: they are looked at together, once
+        the oldest one is older than the timeout and a half.
+        """
+        ages = {n: (now_nanos - probe.sent_at_nanos) / 1e9 for n, probe in self.arrived.items()}
+        if max(ages.values(), default=0.0) <= 1.5 * self.patience.timeout_secs:
+            return []
+        return [number for number, secs in ages.items() if secs > self.patience.timeout_secs]
 
     def look_again(self, numbers: Iterable[int], asked: Iterable[int]) -> Iterator[ProbeReport]:
         """Judge arrived records by a reading of the last step that began after they were asked."""

@@ -162,7 +162,7 @@ class Canary:
                 return
             self._note_end(self._reading)
             self._reading = None
-        again = self._due_again()
+        again = self._ledger.due_again(time.time_ns())
         if not (again or self._ledger.followed) or time.monotonic() < self._read_at:
             return
         self._read_at = time.monotonic() + _READ_SECS
@@ -182,13 +182,6 @@ class Canary:
         start_nanos = min(probe.sent_at_nanos for probe in probes) - _SLACK_NANOS
         steps = (*earlier, self._reader.step_names[-1])
         return reader.submit(self._read, steps, start_nanos, tuple(again))
-
-    def _due_again(self) -> list[int]:
-        """Return the arrived records once the oldest of them is to be looked at again."""
-        due_nanos = time.time_ns() - self._timeout_nanos
-        arrived = self._ledger.arrived
-        is_due = any(probe.sent_at_nanos < due_nanos for probe in arrived.values())
-        return list(arrived) if is_due else []
 
     def _read(self, steps: Sequence[str], start_nanos: int, again: tuple[int, ...]) -> None:
         for step in steps:

@@ -91,6 +91,17 @@ def test_arrived_records_are_looked_at_once_more(ledger: ProbeLedger) -> None:
     assert results(ledger.look_again([], [0, 1])) == []
 
 
+@pytest.mark.parametrize(("seconds", "due"), [(60, []), (90, []), (91, [0]), (120, [0, 1])])
+def test_arrived_records_are_due_after_the_timeout_and_at_most_half_of_it_later(
+    ledger: ProbeLedger, seconds: int, due: list[int]
+) -> None:
+    list(ledger.acknowledge(Probe(2, 80 * SECOND), 0.5))
+    list(ledger.see("merged", [0, 1, 2], 85 * SECOND))
+    ledger.arrived[1].sent_at_nanos = 40 * SECOND
+
+    assert ledger.due_again(seconds * SECOND) == due
+
+
 def test_followed_records_are_bounded_and_the_oldest_is_given_up(ledger: ProbeLedger) -> None:
     list(ledger.see("merged", [0], SECOND))
     given_up = [

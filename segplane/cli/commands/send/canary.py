@@ -43,7 +43,7 @@ Timeout = Annotated[
         min=1,
         max=3_600,
         help="Seconds after which a record that has not arrived is lost. Arrived ones are looked at"
-        " once more after as long.",
+        " once more after it.",
     ),
 ]
 Endpoint = Annotated[

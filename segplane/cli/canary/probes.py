@@ -77,7 +77,8 @@ class ProbeLedger:
                 del self.arrived[min(self.arrived)]
                 continue
             oldest = self.followed.pop(min(self.followed))
-            yield self._judged(oldest, ProbeResult.UNREAD, "the dataset could not be read")
+            why = f"{FOLLOWED_MAX:,} newer records are followed"
+            yield self._judged(oldest, ProbeResult.UNREAD, why)
 
     def refuse(self, probe: Probe, why: str) -> ProbeReport:
         """Judge a record that no collector acknowledged; it is not followed."""

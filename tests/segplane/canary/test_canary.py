@@ -118,6 +118,11 @@ def test_what_is_missing_or_wrong_is_refused_in_a_line(tmp_path: Path) -> None:
     assert run().exit_code == 2
     assert run("--token", "x", "--late", "9", "--timeout", "8").exit_code == 2
     assert run("--token", "x", "--every", "0.9").exit_code == 2
+    many = run("--token", "x", "--every", "2", "--timeout", "1001")
+    assert many.exit_code == 2
+    assert "at most 1000, or a longer --every" in many.stderr
+    most = run("--token", "x", "--every", "2", "--timeout", "1000", "--state", str(broken))
+    assert most.exit_code == 1
     unreadable = run("--token", "x", "--state", str(broken))
     assert unreadable.exit_code == 1
     assert "is not the state of a canary" in unreadable.stderr

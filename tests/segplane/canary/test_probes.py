@@ -112,6 +112,7 @@ def test_followed_records_are_bounded_and_the_oldest_is_given_up(ledger: ProbeLe
 
     # The one that has arrived goes first, which needs no judgement.
     assert results(given_up) == [(1, "unread")]
+    assert given_up[0].detail == "1,000 newer records are followed"
     assert not ledger.arrived
     assert len(ledger.followed) == FOLLOWED_MAX
 

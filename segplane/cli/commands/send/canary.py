@@ -99,7 +99,7 @@ def canary(
     if create:
         _create(address, dataset)
         return
-    _check(token, late, timeout)
+    _check(token, late, timeout, every)
     reader = _reader(dataset, address, gateway, gateway_token)
     plan = CanaryPlan(every, count, Patience(late, timeout))
     report = _json_report if as_json else _report
@@ -119,11 +119,19 @@ def _create(address: str, dataset: str) -> None:
         print(prepare(client, dataset, dataset))
 
 
-def _check(token: str, late: float, timeout: float) -> None:
+def _check(token: str, late: float, timeout: float, every: float) -> None:
+    from segplane.cli.canary.probes import FOLLOWED_MAX
+
     if not token:
         raise usage("--token or SEGPLANE_CANARY_TOKEN is needed: `segplane canary --create`")
     if late > timeout:
         raise usage(f"--late is {late:g}, more than --timeout {timeout:g}")
+    # A record is held for up to twice the timeout while readings fail.
+    if timeout > (most := every * FOLLOWED_MAX / 2):
+        raise usage(
+            f"--timeout {timeout:g} with --every {every:g} is too many records to follow:"
+            f" at most {most:g}, or a longer --every"
+        )
 
 
 def _reader(dataset: str, address: str, gateway: str, gateway_token: str) -> "ProbeReader":

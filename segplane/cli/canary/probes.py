@@ -2,11 +2,13 @@
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 # Records that are followed at a time; the oldest one beyond it is given up.
 FOLLOWED_MAX = 1_000
+# Longest retention of a canary's dataset.
+RETENTION_SECS = 86_400
 # Latencies of each step that percentiles are of.
 LATENCIES_MAX = 10_000
 
@@ -30,6 +32,8 @@ class Probe:
     sent_at_nanos: int
     steps: dict[str, float] = field(default_factory=dict)
     copies: int = 0
+    # True = of the file of an earlier process: the time of its arrival may be unknown.
+    is_resumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,13 @@ class ProbeLedger:
         self.followed: dict[int, Probe] = {}
         # Those that have arrived and were not looked at again.
         self.arrived: dict[int, Probe] = {}
+        # Start of the last complete reading of the last step, by an earlier process as well.
+        self.read_at_nanos = 0
+
+    def resume(self, probes: Iterable[Probe], read_at_nanos: int) -> None:
+        """Follow the records of an earlier process, which read until a time."""
+        self.followed = {probe.number: replace(probe, is_resumed=True) for probe in probes}
+        self.read_at_nanos = read_at_nanos
 
     def acknowledge(self, probe: Probe, seconds: float) -> Iterator[ProbeReport]:
         """Follow a record; yields one that is given up for it."""
@@ -98,10 +109,15 @@ class ProbeLedger:
             if copies[probe.number] > 1:
                 yield self._settled(probe, ProbeResult.DOUBLED)
             elif is_last and copies[probe.number]:
-                is_late = seconds > self.patience.late_secs
+                is_late = self._is_late(probe, now_nanos)
                 yield self._settled(probe, ProbeResult.LATE if is_late else ProbeResult.ARRIVED)
+            elif is_last and seconds > RETENTION_SECS:
+                why = "it is older than a day, and may have expired"
+                yield self._settled(probe, ProbeResult.UNREAD, why)
             elif is_last and seconds > self.patience.timeout_secs:
                 yield self._settled(probe, ProbeResult.LOST, self._missing(probe))
+        if is_last:
+            self.read_at_nanos = now_nanos
 
     def due_again(self, now_nanos: int) -> list[int]:
         """Return the arrived records that are to be looked at again now.
@@ -131,6 +147,12 @@ class ProbeLedger:
             if now_nanos - probe.sent_at_nanos > self.patience.timeout_secs * 1e9:
                 yield self._settled(probe, ProbeResult.UNREAD, why)
 
+    def _is_late(self, probe: Probe, now_nanos: int) -> bool:
+        late_nanos = self.patience.late_secs * 1e9
+        # Nobody read while the canary was down: the record may have arrived in time.
+        is_unknown = probe.is_resumed and now_nanos - self.read_at_nanos > late_nanos
+        return now_nanos - probe.sent_at_nanos > late_nanos and not is_unknown
+
     def _missing(self, probe: Probe) -> str:
         step = list(probe.steps)[-1]
         secs = self.patience.timeout_secs
@@ -140,7 +162,8 @@ class ProbeLedger:
         if step in probe.steps:
             return
         probe.steps[step] = round(seconds, 3)
-        self.latencies.setdefault(step, deque(maxlen=LATENCIES_MAX)).append(seconds)
+        if not probe.is_resumed:
+            self.latencies.setdefault(step, deque(maxlen=LATENCIES_MAX)).append(seconds)
 
     def _settled(self, probe: Probe, result: ProbeResult, detail: str = "") -> ProbeReport:
         del self.followed[probe.number]
@@ -150,9 +173,13 @@ class ProbeLedger:
 
     def _judged(self, probe: Probe, result: ProbeResult, detail: str = "") -> ProbeReport:
         self.counts[result] += 1
-        return ProbeReport(
-            probe.number, probe.sent_at_nanos, result, dict(probe.steps), probe.copies, detail
-        )
+        # When a resumed record took a step is not known, only that it has.
+        steps = {
+            step: seconds
+            for step, seconds in probe.steps.items()
+            if step not in self.step_names or not probe.is_resumed
+        }
+        return ProbeReport(probe.number, probe.sent_at_nanos, result, steps, probe.copies, detail)
 
 
 def percentiles(latencies: Iterable[float]) -> dict[str, float]:

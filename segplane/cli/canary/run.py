@@ -82,9 +82,9 @@ class Canary:
         self._report, self._state_file = report, state_file
         self._timeout_nanos = int(plan.patience.timeout_secs * 1e9)
         self._ledger = ProbeLedger(reader.step_names, plan.patience)
-        state = (state_file and state_file.read()) or CanaryState(uuid4().hex, 0, ())
+        state = (state_file and state_file.read()) or CanaryState(uuid4().hex, 0, (), 0)
         self._run, self._next_number = state.run, state.next_number
-        self._ledger.followed = {probe.number: probe for probe in state.probes}
+        self._ledger.resume(state.probes, state.read_at_nanos)
         self._sent = self._skipped = self._read_failures = 0
         self._sending: dict[Future[float], Probe] = {}
         self._reading: Future[None] | None = None
@@ -227,16 +227,20 @@ class Canary:
             if report.result in (ProbeResult.ARRIVED, ProbeResult.LATE):
                 metrics.ARRIVED_AT.set_to_current_time()
                 for step in self._reader.step_names:
-                    metrics.SECONDS.labels(step).observe(report.steps[step])
+                    # A record of an earlier process has no latencies.
+                    if step in report.steps:
+                        metrics.SECONDS.labels(step).observe(report.steps[step])
             self._report(report)
 
     def _write_state(self) -> None:
         """Write the state; a failure is said once, and the next change is written again."""
         if self._state_file is None:
             return
+        followed = tuple(self._ledger.followed.values())
+        state = CanaryState(self._run, self._next_number, followed, self._ledger.read_at_nanos)
         failure = ""
         try:
-            self._state_file.write(self._run, self._next_number, self._ledger.followed.values())
+            self._state_file.write(state)
         except OSError as error:
             failure = error.strerror or str(error)
             if failure != self._last_write_failure:

@@ -82,6 +82,50 @@ def test_a_lost_record_says_how_far_it_came(ledger: ProbeLedger) -> None:
     ]
 
 
+DAY_SECS = 86_400
+
+
+@pytest.mark.parametrize(
+    ("read_at", "numbers", "seconds", "expected"),
+    [
+        (1, [0], 11, [(0, "late")]),
+        # Down for longer than --late: nobody knows when the record arrived.
+        (1, [0], 12, [(0, "arrived")]),
+        (1, [], 61, [(0, "lost")]),
+        (1, [], DAY_SECS, [(0, "lost")]),
+        (1, [], DAY_SECS + 1, [(0, "unread")]),
+        # Before it was sent, there was nothing to read.
+        (-100, [0], 10, [(0, "arrived")]),
+        (-100, [0], 11, [(0, "arrived")]),
+    ],
+)
+def test_a_restart_makes_no_record_late_or_lost(
+    read_at: int, numbers: list[int], seconds: int, expected: list[tuple[int, str]]
+) -> None:
+    ledger = ProbeLedger(("visible", "merged"), Patience(10.0, 60.0))
+    ledger.resume([Probe(0, 0, {"acknowledged": 0.5})], read_at * SECOND)
+
+    reports = list(ledger.see("merged", numbers, seconds * SECOND))
+
+    assert results(reports) == expected
+    assert reports[0].steps == {"acknowledged": 0.5}
+    assert not ledger.latencies
+
+
+def test_a_resumed_record_is_late_if_it_was_missing_after_the_restart() -> None:
+    ledger = ProbeLedger(("visible", "merged"), Patience(10.0, 60.0))
+    ledger.resume([Probe(n, 0, {"acknowledged": 0.5}) for n in range(2)], SECOND)
+    assert not list(ledger.see("visible", [0, 1], 39 * SECOND))
+    for seconds in (40, 55):
+        assert not list(ledger.see("merged", [], seconds * SECOND))
+
+    late, lost = ledger.see("merged", [0], 61 * SECOND)
+
+    assert (late.result, lost.result) == ("late", "lost")
+    assert lost.detail == "visible, and not merged within 60 s"
+    assert lost.steps == {"acknowledged": 0.5}
+
+
 def test_arrived_records_are_looked_at_once_more(ledger: ProbeLedger) -> None:
     list(ledger.see("merged", [0, 1], 5 * SECOND))
 

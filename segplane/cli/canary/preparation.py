@@ -9,9 +9,15 @@ from meta.errors import NotFound
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
 
 DAY_SECS = 86_400
-# Put, read and deletion of a baby segment and of the segment that it becomes, and four reads of the
-# canary.
-_REQUESTS = 10
+# Seconds from a record to its merge that the requests are estimated for.
+MERGED_WITHIN_SECS = 8
+# A segment is read by its size, footer and column.
+_SEGMENT_READ = 3
+# Put, read and deletion of a baby segment, put and deletion of its segment, and the later look,
+# which reads three segments a record.
+_REQUESTS = 5 + 3 * _SEGMENT_READ
+# A record's readings until it is merged: of its baby segment, and of its segment.
+_REQUESTS_WAITING = 1 + _SEGMENT_READ
 # A baby segment and a segment of one record.
 _BYTES = 5_000
 
@@ -58,7 +64,11 @@ def _check_retention(client: MetaClient, dataset: str, dataset_id: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DailyCost:
-    """Most that a canary costs a day: it shares no flush, and nothing is compacted."""
+    """Cost of a canary a day, if it shares no flush, and nothing is compacted.
+
+    Requests are an estimate for records that are merged within MERGED_WITHIN_SECS; the others are
+    upper bounds.
+    """
 
     exports: int
     requests: int
@@ -69,4 +79,7 @@ class DailyCost:
 def cost_of(every_secs: float) -> DailyCost:
     """Return the cost of a day."""
     exports = int(DAY_SECS / every_secs)
-    return DailyCost(exports, exports * _REQUESTS, exports, exports * _BYTES)
+    # A reading for one record reads those as well that were sent since and before, and wait.
+    waiting = 1 + MERGED_WITHIN_SECS / every_secs
+    requests = int(exports * (_REQUESTS + _REQUESTS_WAITING * waiting))
+    return DailyCost(exports, requests, exports, exports * _BYTES)

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 # Records that are followed at a time; the oldest one beyond it is given up.
 FOLLOWED_MAX = 1_000
+# Seconds between readings: a tenth of a record's age, within these bounds.
+_INTERVAL_SECS_MIN, _INTERVAL_SECS_MAX = 1.0, 5.0
 # Longest retention of a canary's dataset.
 RETENTION_SECS = 86_400
 # Latencies of each step that percentiles are of.
@@ -118,6 +120,12 @@ class ProbeLedger:
                 yield self._settled(probe, ProbeResult.LOST, self._missing(probe))
         if is_last:
             self.read_at_nanos = now_nanos
+
+    def reading_interval_secs(self, now_nanos: int) -> float:
+        """Return the seconds from one reading to the next, by the youngest record's age."""
+        youngest = max((probe.sent_at_nanos for probe in self.followed.values()), default=now_nanos)
+        secs = (now_nanos - youngest) / 1e10
+        return min(_INTERVAL_SECS_MAX, max(_INTERVAL_SECS_MIN, secs))
 
     def due_again(self, now_nanos: int) -> list[int]:
         """Return the arrived records that are to be looked at again now.

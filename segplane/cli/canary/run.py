@@ -26,7 +26,6 @@ _IN_FLIGHT_MAX = 8
 # Of each try of an export, so that the end of a run does not wait for long.
 _REQUEST_SECS = 10.0
 _TICK_SECS = 0.1
-_READ_SECS = 1.0
 # Readings begin so long before the first record: its time is set after that of sending.
 _SLACK_NANOS = 1_000_000_000
 _FAILED = (
@@ -162,10 +161,12 @@ class Canary:
                 return
             self._note_end(self._reading)
             self._reading = None
-        again = self._ledger.due_again(time.time_ns())
-        if not (again or self._ledger.followed) or time.monotonic() < self._read_at:
+        now, now_nanos = time.monotonic(), time.time_ns()
+        again = self._ledger.due_again(now_nanos)
+        interval_secs = self._ledger.reading_interval_secs(now_nanos)
+        if not (again or self._ledger.followed) or now < self._read_at + interval_secs:
             return
-        self._read_at = time.monotonic() + _READ_SECS
+        self._read_at = now
         followed = self._ledger.followed.values()
         earlier = [
             step

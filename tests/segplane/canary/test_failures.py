@@ -82,6 +82,7 @@ def test_a_canary_names_a_record_whose_reply_is_not_of_otlp_and_goes_on() -> Non
     assert refused.exit_code == 1
     assert "refused: record 0 sent at" in refused.stdout
     assert "1 sent: 1 refused" in refused.stdout
+    assert "requests to the store while records are merged within 8 s\n" in refused.stdout
 
 
 def test_a_canary_whose_state_cannot_be_written_says_so_once_and_goes_on(tmp_path: Path) -> None:

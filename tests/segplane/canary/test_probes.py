@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from segplane.cli.canary.preparation import cost_of
 from segplane.cli.canary.probes import (
     FOLLOWED_MAX,
     LATENCIES_MAX,
@@ -126,6 +127,19 @@ def test_a_resumed_record_is_late_if_it_was_missing_after_the_restart() -> None:
     assert lost.steps == {"acknowledged": 0.5}
 
 
+@pytest.mark.parametrize(
+    ("seconds", "interval"), [(1, 1.0), (11, 1.0), (21, 2.0), (41, 4.0), (51, 5.0), (300, 5.0)]
+)
+def test_readings_become_rarer_with_the_age_of_the_youngest_record(
+    ledger: ProbeLedger, seconds: int, interval: float
+) -> None:
+    assert ledger.reading_interval_secs(seconds * SECOND) == interval
+
+
+def test_records_to_look_at_again_are_read_at_once() -> None:
+    assert ProbeLedger(("merged",), Patience(10.0, 60.0)).reading_interval_secs(SECOND) == 1.0
+
+
 def test_arrived_records_are_looked_at_once_more(ledger: ProbeLedger) -> None:
     list(ledger.see("merged", [0, 1], 5 * SECOND))
 
@@ -159,6 +173,13 @@ def test_followed_records_are_bounded_and_the_oldest_is_given_up(ledger: ProbeLe
     assert given_up[0].detail == "1,000 newer records are followed"
     assert not ledger.arrived
     assert len(ledger.followed) == FOLLOWED_MAX
+
+
+def test_requests_of_a_day_grow_with_the_records_that_wait_at_a_time() -> None:
+    seldom, often = cost_of(3_600.0), cost_of(1.0)
+
+    assert (seldom.exports, often.exports) == (24, DAY_SECS)
+    assert (seldom.requests // seldom.exports, often.requests // often.exports) == (18, 50)
 
 
 def test_percentiles_are_of_the_last_latencies() -> None:

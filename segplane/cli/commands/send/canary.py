@@ -173,16 +173,16 @@ def _serve_metrics(host: str, port: int) -> None:
 
 def _begin(every: float, measured: str, *, as_json: bool) -> None:
     """Print the cost of a day and what is measured."""
-    from segplane.cli.canary.preparation import cost_of
+    from segplane.cli.canary.preparation import MERGED_WITHIN_SECS, cost_of
 
     cost = cost_of(every)
     if as_json:
         _print_json("begun", {"every_secs": every, "measured": measured, "a_day": asdict(cost)})
         return
     print(
-        f"a record every {every:g} s, at most a day: {cost.exports:,} exports, {cost.segments:,}"
-        f" segments, {cost.requests:,} requests to the store, {size_text(cost.written_bytes)}"
-        " written",
+        f"a record every {every:g} s, a day: at most {cost.exports:,} exports, {cost.segments:,}"
+        f" segments, {size_text(cost.written_bytes)} written; about {cost.requests:,} requests to"
+        f" the store while records are merged within {MERGED_WITHIN_SECS} s",
         flush=True,
     )
     print(f"measured: acknowledged is by the collector, {measured}", flush=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from io import IOBase
@@ -36,7 +37,8 @@ def write_json(reader: pa.RecordBatchReader, forms: Sequence[pa.DataType], out: 
 
 def write_csv(reader: pa.RecordBatchReader, forms: Sequence[pa.DataType], out: IO[str]) -> int:
     """Write names, then rows, quoted as RFC 4180 has it; null is empty. Returns the rows."""
-    writer, rows = csv.writer(out, lineterminator="\n"), 0
+    # Of the characters that end a line, the writer quotes only those of its own terminator.
+    writer, rows = csv.writer(_LineFeeds(out), lineterminator="\r\n"), 0
     writer.writerow(reader.schema.names)
     for row in text_rows(reader, forms):
         writer.writerow(["" if text is None else text for text in row])
@@ -54,7 +56,6 @@ def write_spreadsheet(
     are_numbers = [
         types.is_integer(f) or types.is_floating(f) or types.is_decimal(f) for f in forms
     ]
-    # Of the characters that end a line, only those of its own terminator are quoted.
     writer, rows = csv.writer(out, lineterminator="\r\n"), 0
     writer.writerow([_without_formula(name) for name in reader.schema.names])
     for row in text_rows(reader, forms):
@@ -68,12 +69,29 @@ def write_spreadsheet(
     return rows
 
 
-# First characters by which spreadsheets tell a formula, some after they removed a blank.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# The places in which a text that spreadsheets take for a formula begins: characters of it, also of
+# full width, after characters that they remove; and after those that they may take for the end of
+# a cell, whatever their language has for one.
+_FORMULAS = re.compile(
+    r"\A(?=[\t\r\n])"
+    r"|(?:\A|(?<=[;\t\r\n]))"
+    r"(?=(?:[^\S\t\r\n]|[\ufeff\u200b-\u200f\u2060])*[=+\-@\uff1d\uff0b\uff0d\uff20])"
+)
 
 
 def _without_formula(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    return _FORMULAS.sub("'", text)
+
+
+class _LineFeeds:
+    """Writes the rows of a writer of CSV with a line feed at their end."""
+
+    def __init__(self, out: IO[str]) -> None:
+        self._out = out
+
+    def write(self, row: str) -> int:
+        """Write one row."""
+        return self._out.write(row.removesuffix("\r\n") + "\n")
 
 
 def print_rows(

@@ -21,7 +21,12 @@ from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.server import MetaServer
 
 TIMES = "from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z"
-FORMULAS = ("=1+1", "+1", "-1", "@sum", "\tx", "\rx")
+FORMULAS = (
+    *("=1+1", "+1", "-1", "@sum", "\tx", "\rx", " =1+1", "\ufeff=1+1", "\u200b \u3000@x"),
+    *("\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20x"),
+)
+# Texts that become several cells where another character separates these.
+SPLIT = {"x;=1+1": "x;'=1+1", "\n=1+1": "'\n'=1+1", "two\r=lines": "two\r'=lines"}
 TEXTS = st.text(max_size=60)
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 
@@ -36,7 +41,7 @@ def download(console: GatewayServer, format_: str, search: str = "") -> Answer:
 
 @pytest.fixture
 def formulas(segments: SegmentWriter) -> SegmentWriter:
-    texts = (*FORMULAS, "plain =1", "two\r=lines")
+    texts = (*FORMULAS, "plain =1", *SPLIT)
     write_logs(
         segments,
         *({"timestamp": NOON + n, "body": text, "severity_number": -5, "attributes": {"n": n}}
@@ -53,7 +58,7 @@ def test_a_csv_marks_formulas_as_text(console: GatewayServer) -> None:
     assert [row["body"] for row in reversed(rows)] == [
         *(f"'{text}" for text in FORMULAS),
         "plain =1",
-        "two\r=lines",
+        *SPLIT.values(),
     ]
     assert {row["severity_number"] for row in rows} == {"-5"}
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
@@ -67,7 +72,7 @@ def test_a_download_has_the_whole_search_in_each_format(console: GatewayServer) 
     rows = download(console, "json", search).json
     table = pq.read_table(io.BytesIO(download(console, "parquet", search).body))
 
-    assert [(row["body"], row["attributes.n"]) for row in rows] == [("plain =1", 6), ("-1", 2)]
+    assert [(row["body"], row["attributes.n"]) for row in rows] == [("plain =1", 13), ("-1", 2)]
     assert table["body"].to_pylist() == ["plain =1", "-1"]
     assert table.column_names == [
         *("timestamp", "timestamp_nanos", "severity", "service_name", "body", "attributes.n"),

@@ -79,6 +79,24 @@ def test_pages_have_every_record_once_even_if_many_have_one_time(
     assert bodies(newest) == pages[0]
 
 
+def test_pages_have_equal_records_as_often_as_they_are_there(
+    console: GatewayServer, segments: SegmentWriter
+) -> None:
+    equal = {"timestamp": NOON, "body": "equal"}
+    write_logs(segments, *[equal] * 450, {"timestamp": NOON - 1, "body": "older"})
+
+    first = opened(console, path())
+    second = opened(console, first.link("Older"))
+    third = opened(console, second.link("Older"))
+
+    assert [bodies(page) for page in (first, second, third)] == [
+        ["equal"] * PAGE_ROWS,
+        ["equal"] * PAGE_ROWS,
+        [*["equal"] * 50, "older"],
+    ]
+    assert not [link for link in third.all("a") if link.text == "Older"]
+
+
 def test_words_and_conditions_choose_records_and_are_marked(
     console: GatewayServer, segments: SegmentWriter
 ) -> None:
@@ -213,7 +231,9 @@ def test_a_dataset_of_a_group_and_one_with_a_strange_name_have_logs(
         ([("only", "x")], "a filter is 'x'"),
         ([("columns", f"c{n}") for n in range(11)], "columns is given 11 times"),
         ([("only", f'["a",{n}]') for n in range(21)], "only is given 21 times"),
-        ([("after", "2026-01-01T00:00:00Z x")], "the address of the record is cut off"),
+        ([("after", "2026-01-01T00:00:00Z x 1")], "the address of the record is cut off"),
+        ([("after", f"2026-01-01T00:00:00Z {'0' * 64}")], "the address of the page is cut off"),
+        ([("after", f"2026-01-01T00:00:00Z {'0' * 64} {10**9}")], "of the page is cut off"),
         ([("tz", "x")], "tz is 'x'"),
     ],
 )

@@ -91,6 +91,14 @@ def _opened(sql: str) -> tuple[pa.RecordBatchReader, list[pa.DataType]]:
     return reader, forms(relation, reader.schema)
 
 
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_a_text_with_an_end_of_a_line_is_one_cell_of_csv(end: str) -> None:
+    text = io.StringIO(newline="")
+    output.write_csv(*_opened(f"SELECT 'a' || '{end}' || '=b' AS x, 1 AS y"), text)
+
+    assert text.getvalue() == f'x,y\n"a{end}=b",1\n'
+
+
 @pytest.mark.parametrize("within", some([(within,) for within in WITHIN], 5))
 @pytest.mark.parametrize(("expression", "as_json", "cell"), SCALARS, ids=[s[0] for s in SCALARS])
 def test_each_type_has_its_form_in_each_format(

@@ -1,5 +1,6 @@
 """Requests for logs: everything that a person chose, as it is in the address."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -22,6 +23,7 @@ FILTERS_MAX = 20
 FACETS_MAX = 4
 LOGS_PATH = "/ui/logs"
 _DIGEST_CHARACTERS = 64
+_SHOWN = re.compile("[0-9]{1,9}")
 Item = TypeVar("Item")
 
 
@@ -39,6 +41,18 @@ class RecordKey:
 
 
 @dataclass(frozen=True, slots=True)
+class PageCursor:
+    """The last record of a page, and how many records that are alike in its key were shown."""
+
+    key: RecordKey
+    shown: int
+
+    def text(self) -> str:
+        """Return it as an address has it."""
+        return f"{self.key.time} {self.key.digest} {self.shown}"
+
+
+@dataclass(frozen=True, slots=True)
 class LogsAsk:
     """A dataset, and which of its logs are shown how."""
 
@@ -50,7 +64,7 @@ class LogsAsk:
     columns: tuple[LogField, ...] = ()
     facets: tuple[LogField, ...] = ()
     # The page begins behind this record; None = at the newest.
-    after: RecordKey | None = None
+    after: PageCursor | None = None
     # The person's choice of UTC or local time, which scripts read.
     zone: str = ""
 
@@ -62,7 +76,7 @@ class LogsAsk:
         pairs += [("columns", each.text()) for each in self.columns]
         pairs.append(("tz", self.zone))
         if self.after is not None:
-            pairs.append(("after", f"{self.after.time} {self.after.digest}"))
+            pairs.append(("after", self.after.text()))
         return [(name, value) for name, value in pairs if value and name not in without]
 
     def address(self, path: str = LOGS_PATH, *others: tuple[str, str]) -> str:
@@ -111,7 +125,7 @@ def parse_ask(parameters: QueryParams, now_nanos: int) -> LogsAsk:
         tuple(map(parse_field_value, _several(parameters, "not", FILTERS_MAX))),
         tuple(map(parse_field, _several(parameters, "columns", COLUMNS_MAX))),
         tuple(map(parse_field, _several(parameters, "facets", FACETS_MAX))),
-        parse_key(*values["after"].partition(" ")[::2]) if values["after"] else None,
+        _cursor(values["after"]) if values["after"] else None,
         values["tz"],
     )
 
@@ -126,6 +140,13 @@ def parse_key(time: str, digest: str) -> RecordKey:
     if not is_key or not digest.isalnum():
         raise QueryRefusal("the address of the record is cut off or changed: open it from a list")
     return RecordKey(time, digest)
+
+
+def _cursor(text: str) -> PageCursor:
+    match text.split(" "):
+        case [time, digest, shown] if _SHOWN.fullmatch(shown):
+            return PageCursor(parse_key(time, digest), int(shown))
+    raise QueryRefusal("the address of the page is cut off or changed: open it from a list")
 
 
 def _several(parameters: QueryParams, name: str, most: int) -> Sequence[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
 from meta.v1 import resources_pb2
-from segplane.gateway.console.logs.asked import LOGS_PATH, LogsAsk, RecordKey
+from segplane.gateway.console.logs.asked import LOGS_PATH, LogsAsk, PageCursor, RecordKey
 from segplane.gateway.console.logs.fields import FieldValue, LogField
 from segplane.gateway.console.logs.histogram import VALUE_CHARACTERS_MAX, Facet
 from segplane.gateway.console.logs.records import LogRow
@@ -102,7 +102,13 @@ class LogsPage:
 
     def older_address(self) -> str:
         """Return the address of the next page, "" on the last one."""
-        return replace(self.ask, after=self.rows[-1].key).address() if self.has_more else ""
+        if not self.has_more:
+            return ""
+        before, key = self.ask.after, self.rows[-1].key
+        shown = sum(row.key == key for row in self.rows)
+        if before is not None and before.key == key:
+            shown += before.shown
+        return replace(self.ask, after=PageCursor(key, shown)).address()
 
     def record_address(self, row: LogRow) -> str:
         """Return the address of a record."""

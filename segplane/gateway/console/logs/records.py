@@ -20,11 +20,14 @@ PAGE_ROWS = 200
 SHOWN_CHARACTERS_MAX = 4_096
 BODY_CHARACTERS_MAX = 262_144
 _MICROS = 1_000
-# With its time, it tells a record from others; records that are alike in all of this are one.
-DIGEST = (
-    "hash_sha256(strcat(trace_id, ' ', span_id, ' ', service_name, ' ', tostring(severity_number),"
-    " ' ', event_name, ' ', body, ' ', tostring(attributes), ' ', tostring(resource_attributes)))"
+# With its time, it tells a record from others; records that are alike in all of this look alike.
+_DIGESTED = (
+    *("trace_id", "span_id", "service_name", "tostring(severity_number)", "severity_text"),
+    *("event_name", "body", "tostring(attributes)", "tostring(resource_attributes)"),
+    *("scope_name", "tostring(scope_attributes)", "tostring(flags)"),
+    *("tostring(observed_timestamp)", "tostring(observed_timestamp_nanos)"),
 )
+DIGEST = f"hash_sha256(strcat_delim(' ', {', '.join(_DIGESTED)}))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ def boundary_query(ask: LogsAsk, search: LogSearch) -> str:
     """Return the query for the time at which a page ends at the earliest, null without records."""
     lines = [source(ask, search), f"| where {ask.range.kql()}"]
     if ask.after is not None:
-        lines.append(f"| where timestamp < {kql_time(ask.after.nanos)}")
+        lines.append(f"| where timestamp < {kql_time(ask.after.key.nanos)}")
     lines.append(f"| sort by timestamp desc | take {PAGE_ROWS + 1}")
     lines.append("| summarize boundary = min(timestamp)")
     return "\n".join(lines)
@@ -76,19 +79,21 @@ def page_query(ask: LogsAsk, search: LogSearch, boundary: str | None) -> str:
     after = ask.after
     if boundary is None and after is not None:
         # Nothing is older; records of the same microsecond may follow.
-        boundary = text_of(after.nanos)
+        boundary = text_of(after.key.nanos)
     lines.append(f"| where timestamp >= {kql_time(nanos_of(boundary or text_of(0)))}")
     lines.append(f"| extend segplane_digest = {DIGEST}")
     if after is not None:
-        time, remainder = kql_time(after.nanos), after.nanos % _MICROS
+        time, remainder = kql_time(after.key.nanos), after.key.nanos % _MICROS
         lines.append(f"| where timestamp <= {time}")
         lines.append(
             f"| where timestamp < {time} or timestamp_nanos < {remainder}"
             f" or (timestamp_nanos == {remainder}"
-            f" and segplane_digest > {text_literal(after.digest)})"
+            f" and segplane_digest >= {text_literal(after.key.digest)})"
         )
     lines.append("| sort by timestamp desc, timestamp_nanos desc, segplane_digest asc")
-    lines.append(f"| take {PAGE_ROWS + 1}")
+    # Records with the key of the last one come first: those that the pages before have shown.
+    shown_rows = 0 if after is None else after.shown
+    lines.append(f"| take {shown_rows + PAGE_ROWS + 1} | where row_number() > {shown_rows}")
     cut = SHOWN_CHARACTERS_MAX + 1
     cells = [
         f"cell{number} = substring(tostring({column.kql()}), 0, {cut})"

@@ -22,18 +22,21 @@ SELECT count(*), count(*) FILTER (kept), sum(bytes), sum(bytes) FILTER (kept) FR
 _FILES_SHOWN = 10
 
 
-def explanation(query: RunningQuery) -> Iterator[str]:
-    """Yield lines about a query whose tables are open; only footers are read. Raises QueryError."""
+def explanation(query: RunningQuery, *, has_keys: bool = False) -> Iterator[str]:
+    """Yield lines about a query whose tables are open; only footers are read. Raises QueryError.
+
+    With `has_keys`, files are named by their keys in the store, for people on other machines.
+    """
     yield "SQL (DuckDB):"
     yield from (f"  {line}" for line in query.plan.sql.splitlines())
     for name, sql in query.plan.views.items():
         yield f"view {name}:"
         yield f"  {sql}"
     for source in query.sources:
-        yield from _of_source(query, source)
+        yield from _of_source(query, source, has_keys)
 
 
-def _of_source(query: RunningQuery, source: DatasetSource) -> Iterator[str]:
+def _of_source(query: RunningQuery, source: DatasetSource, has_keys: bool) -> Iterator[str]:
     files = source.files
     size = size_text(sum(file.size_bytes for file in files))
     rows = sum(file.rows for file in files)
@@ -41,7 +44,9 @@ def _of_source(query: RunningQuery, source: DatasetSource) -> Iterator[str]:
     yield f"  columns     {', '.join(source.read.columns)}"
     yield f"  times       {_times(source)}"
     yield f"  files       {len(files):,} with {rows:,} rows, {size}"
-    yield from (f"              {file.url}" for file in files[:_FILES_SHOWN])
+    yield from (
+        f"              {file.key if has_keys else file.url}" for file in files[:_FILES_SHOWN]
+    )
     if len(files) > _FILES_SHOWN:
         yield f"              ... and {len(files) - _FILES_SHOWN:,} more"
     if source.num_left_out:

@@ -59,6 +59,16 @@ def test_datasets_come_in_pages_by_the_beginning_of_their_names(
     assert "No dataset has such a name" in opened(console, "ui/?name=few").text
 
 
+def test_a_dataset_with_the_longest_name_is_in_the_list(
+    console: GatewayServer, meta_server: MetaServer
+) -> None:
+    name = "x" * 255
+    CatalogDriver(meta_server.client).dataset(name)
+
+    assert names(opened(console, f"ui/?name={name}")) == [name]
+    assert names(opened(console, f"ui/?name={name[:254]}")) == [name]
+
+
 @pytest.mark.parametrize("query", ["name=" + "x" * 256, "after=x"])
 def test_a_list_that_is_asked_for_wrongly_is_refused(console: GatewayServer, query: str) -> None:
     assert opened(console, f"ui/?{query}", 400).all("p", role="alert")

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import shlex
+from pathlib import Path
 from urllib.parse import quote
 
 import pyarrow.parquet as pq
@@ -77,6 +78,16 @@ def test_a_download_has_the_whole_search_in_each_format(console: GatewayServer) 
     assert table.column_names == [
         *("timestamp", "timestamp_nanos", "severity", "service_name", "body", "attributes.n"),
     ]
+
+
+def test_a_download_is_of_its_dataset_whatever_others_are_called(
+    console: GatewayServer, segments: SegmentWriter, meta_server: MetaServer, tmp_path: Path
+) -> None:
+    write_logs(segments, {"body": "mine"})
+    other = CatalogDriver(meta_server.client).dataset("web.logs")
+    write_logs(SegmentWriter(meta_server.client, other, tmp_path), {"body": "other"})
+
+    assert [row["body"] for row in download(console, "json").json] == ["mine"]
 
 
 @pytest.mark.usefixtures("formulas")

@@ -1,6 +1,7 @@
 """The query page: results, errors at their words, old versions, plans, downloads."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote, urlencode
 
@@ -163,6 +164,16 @@ def test_a_plan_says_what_is_read_and_what_is_not(
     assert "dataset web at version" in page.text
     assert "files 0 with 0 rows" in page.text
     assert "Line 1, column 7: " in wrong.text
+
+
+def test_a_plan_names_files_by_their_keys(console: GatewayServer, segments: SegmentWriter) -> None:
+    write_logs(segments, *several(2))
+
+    page = opened(console, path("web", route="/plan"))
+
+    assert "files 1 with 2 rows" in page.text
+    assert ".parquet" in page.text
+    assert not re.search(r"\s/\S+\.parquet", page.text)
 
 
 def test_results_over_time_can_be_drawn(console: GatewayServer, segments: SegmentWriter) -> None:

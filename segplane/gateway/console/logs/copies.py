@@ -5,9 +5,10 @@ import re
 import shlex
 from dataclasses import dataclass
 
+from kql.dataset_table import FORMAT_COLUMNS, SIGNAL_COLUMNS, WORDS
 from segplane.gateway.console.kql_text import quoted_name
 from segplane.gateway.console.logs.asked import LogsAsk
-from segplane.gateway.console.logs.records import logs_of, source
+from segplane.gateway.console.logs.records import source
 from segplane.gateway.console.logs.search import LogSearch
 
 # The format of the query process, and the media type, of each format of a download.
@@ -16,6 +17,9 @@ DOWNLOADS = {
     "json": ("json", "application/json"),
     "parquet": ("parquet", "application/vnd.apache.parquet"),
 }
+# The columns of a download without chosen ones, and those beside chosen ones.
+_ALL = tuple(name for name in (*FORMAT_COLUMNS, *WORDS) if name in SIGNAL_COLUMNS["logs"])
+_BASIS = ("timestamp", "timestamp_nanos", "severity", "service_name", "body")
 _TOKEN = "SEGPLANE_TOKEN"
 _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -30,14 +34,12 @@ class Copy:
 
 def whole_query(ask: LogsAsk, search: LogSearch) -> str:
     """Return the query for all records of a search, newest first, with all columns of logs."""
-    conditions = source(ask, search).removeprefix(logs_of(ask.dataset))
-    lines = [f"{quoted_name(ask.dataset)}.logs{conditions}", f"| where {ask.range.kql()}"]
+    lines = [source(ask, search), f"| where {ask.range.kql()}"]
     lines.append("| sort by timestamp desc, timestamp_nanos desc")
-    if ask.columns:
-        chosen = [f"{quoted_name(column.text())} = {column.kql()}" for column in ask.columns]
-        basis = ("timestamp", "timestamp_nanos", "severity", "service_name", "body")
-        names = [name for name in basis if name not in {c.text() for c in ask.columns}]
-        lines.append(f"| project {', '.join([*names, *chosen])}")
+    chosen = [f"{quoted_name(column.text())} = {column.kql()}" for column in ask.columns]
+    basis = _BASIS if chosen else _ALL
+    names = [name for name in basis if name not in {c.text() for c in ask.columns}]
+    lines.append(f"| project {', '.join([*names, *chosen])}")
     return "\n".join(lines)
 
 

@@ -1,6 +1,7 @@
 """Fields of a record, as an address names them, and conditions that compare one with a value."""
 
 import json
+import math
 from dataclasses import dataclass
 
 from kql.dataset_table import FORMAT_COLUMNS, WORDS
@@ -61,8 +62,9 @@ class FieldValue:
             return f"isempty(tostring({expression}))"
         if not isinstance(self.value, str):
             return f"{expression} == {json.dumps(self.value)}"
-        type_ = FORMAT_COLUMNS.get(self.field.column, "string")
-        if not self.field.key and type_ != "string":
+        column = self.field.column
+        # The type of a promoted column is not known here.
+        if not self.field.key and column not in WORDS and FORMAT_COLUMNS.get(column) != "string":
             expression = f"tostring({expression})"
         return f"{expression} == {text_literal(self.value)}"
 
@@ -84,6 +86,8 @@ def parse_field_value(text: str) -> FieldValue:
     except (ValueError, RecursionError):
         content = None
     match content:
+        case [_, float(number)] if not math.isfinite(number):
+            pass
         case [str(name), str() | int() | float() | bool() | None as value]:
             return FieldValue(parse_field(name), value)
     raise QueryRefusal(f'a filter is {text[:80]!r}, expected a list such as ["service_name","web"]')

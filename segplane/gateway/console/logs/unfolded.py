@@ -1,6 +1,7 @@
 """A record as a tree: every field with a value, JSON within texts unfolded, within limits."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -126,7 +127,8 @@ def _filter(field: LogField | None, value: Any) -> FieldValue | None:
         try:
             number = int(value)
         except ValueError:
-            return FieldValue(field, float(value))
+            real = float(value)
+            return FieldValue(field, real) if math.isfinite(real) else None
         return FieldValue(field, number) if abs(number) <= _LONG_MAX else None
     if isinstance(value, str) and (len(value) > _LINKED_CHARACTERS_MAX or "\0" in value):
         return None

@@ -120,7 +120,9 @@ def _rows(client: MetaClient, name: str, after: str) -> tuple[Sequence[ListedDat
         kind=pb.RESOURCE_KIND_DATASET, limit=PAGE_ROWS, after=after, order=pb.RESOURCE_ORDER_NAME
     )
     if name:
-        request.name_from, request.name_to = name, name + _LAST_CHARACTER
+        # The bound too has at most as many characters as a name.
+        bound = name[: _NAME_CHARACTERS_MAX - 1] + _LAST_CHARACTER
+        request.name_from, request.name_to = name, bound
     reply = client.resources.ListResources(request)
     rows = [row for item in reply.items if (row := _row(client, item)) is not None]
     return rows, reply.next_cursor

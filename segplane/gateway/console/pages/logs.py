@@ -64,8 +64,12 @@ class LogPages:
             refusal = _readable(error, ask.search)
             return self._page("list", viewer, page, refusal.status, refusal=refusal)
         if not rows and ask.after is None:
-            numbers = await numbers_of(self._queries, viewer, ask.dataset)
-            if not numbers.segment_count:
+            try:
+                numbers = await numbers_of(self._queries, viewer, ask.dataset)
+            except NotThere:
+                # A view, or another table that can be searched and has no numbers.
+                numbers = None
+            if numbers is not None and not numbers.segment_count:
                 return RedirectResponse(f"empty?{page.dataset_parameter()}", 303)
             page = replace(page, numbers=numbers)
         page = replace(

@@ -140,7 +140,8 @@ class _PreparedProcess:
             elif task.format == "rows":
                 write_row_lines(query, file)
             elif task.format == "plan":
-                file.writelines(f"{line}\n".encode() for line in explanation(query))
+                lines = explanation(query, has_keys=True)
+                file.writelines(f"{line}\n".encode() for line in lines)
             else:
                 write_result(query, cast("Format", task.format), 0, file)
 

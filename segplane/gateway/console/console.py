@@ -1,14 +1,13 @@
 """Routes below /ui/: each request has a viewer before it reaches a page."""
 
-import asyncio
 from functools import partial
 from typing import Protocol
-from weakref import WeakValueDictionary
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from segplane.gateway.console.forms import read_form
+from segplane.gateway.console.page_slots import PageSlots
 from segplane.gateway.console.pages.around import AroundPages
 from segplane.gateway.console.pages.datasets import DatasetPages
 from segplane.gateway.console.pages.downloads import DownloadPages
@@ -26,9 +25,6 @@ from segplane.gateway.queries.service import QueryService
 
 _SEE_OTHER = 303
 _SAFE_METHODS = ("GET", "HEAD")
-# Pages of a caller that are made at a time, each by at most one query: its other slots are those of
-# its programs.
-PAGES_AT_A_TIME = 2
 _PAGES = (DatasetPages, LogPages, AroundPages, DownloadPages, TracePages, FindPages, QueryPages)
 
 
@@ -68,12 +64,8 @@ class Console:
             for route, page in kind(queries, self._templates).pages().items()
         }
         self._templates.navigate(pages)
-        own_endpoints = {
-            route: partial(answered, _name(route), partial(self._respond, page), templates.refusal)
-            for route, page in pages.items()
-        }
-        # Of callers with a page under way; the others' are forgotten.
-        self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        own_endpoints = {route: partial(self._answer, route, page) for route, page in pages.items()}
+        self._slots = PageSlots(queries.settings)
         endpoints = own_endpoints | self._templates.static_files.endpoints() | visitors.endpoints()
         self._paths = Paths(endpoints, templates.refusal)
 
@@ -98,17 +90,21 @@ class Console:
         self._policy.protect(response)
         return "ui-welcome", response
 
-    async def _respond(self, page: Page, request: Request) -> Response:
+    async def _answer(self, route: str, page: Page, request: Request) -> tuple[str, Response]:
+        # A part that htmx asks for replaces a part of a page, and so does its refusal.
+        is_part = request.headers.get("hx-request") == "true"
+        refused = partial(self._templates.refusal, is_part=is_part)
+        return await answered(_name(route), partial(self._respond, route, page), refused, request)
+
+    async def _respond(self, route: str, page: Page, request: Request) -> Response:
         try:
             viewer = await self._visitors.find(request)
         except LoginNeeded as needed:
             return self._visitors.login(request, str(needed))
         if request.method not in _SAFE_METHODS:
             request.state.form = await read_form(request, viewer.form_token)
-        name = viewer.caller.name
-        slots = self._slots.setdefault(name, asyncio.Semaphore(PAGES_AT_A_TIME))
-        async with slots:
-            return await page(request, viewer)
+        make = partial(page, request, viewer)
+        return await self._slots.respond(route, viewer.caller.name, request, make)
 
 
 def _name(route: str) -> str:

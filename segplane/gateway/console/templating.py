@@ -63,8 +63,9 @@ class Templates:
         # Quotes in data are escaped, so that this is the beginning of an address of the console.
         return HTMLResponse(html.replace('="/ui/', f'="{self._root}/ui/'), status)
 
-    def refusal(self, refusal: QueryRefusal) -> HTMLResponse:
-        """Render the page of a refusal."""
-        response = self.page("refused.html", refusal.status, message=str(refusal))
+    def refusal(self, refusal: QueryRefusal, *, is_part: bool = False) -> HTMLResponse:
+        """Render the page of a refusal, or a part of a page."""
+        name = "refused_part.html" if is_part else "refused.html"
+        response = self.page(name, refusal.status, refusal=refusal)
         response.headers.update(refusal.headers())
         return response

@@ -22,10 +22,10 @@ from segplane.gateway.http.bodies import body
 from segplane.gateway.http.callers import Caller, OwnTokens, identify
 from segplane.gateway.http.datasets import check_group
 from segplane.gateway.http.failures import failure_of
+from segplane.gateway.http.hangups import gone, unless
 from segplane.gateway.http.paths import values_of
 from segplane.gateway.http.readers import READING_ROLES, CatalogReaders
 from segplane.gateway.http.refusals import (
-    CallerGone,
     NotAllowed,
     NotNow,
     NotThere,
@@ -66,7 +66,7 @@ class QueryService:
         store: StoreLocation | None,
         pool: ProcessPool,
     ) -> None:
-        self._settings = settings
+        self.settings = settings
         self._own = own_tokens
         self._readers = readers
         self._connect = connect
@@ -111,7 +111,7 @@ class QueryService:
 
     def deadline(self) -> float:
         """Return when a request that comes now ends, of the monotonic clock."""
-        return time.monotonic() + self._settings.secs
+        return time.monotonic() + self.settings.secs
 
     async def read_catalog(self, caller: Caller, read: Callable[[MetaClient], Value]) -> Value:
         """Read the catalog with a caller's rights, as one of its queries. Raises QueryRefusal."""
@@ -136,7 +136,7 @@ class QueryService:
         return identify(request.headers.get("authorization", ""), self._own)
 
     async def _known(self, request: Request, find: Callable[[str, str], Awaitable[Value]]) -> Value:
-        if not self._settings.concurrent:
+        if not self.settings.concurrent:
             raise NotThere("this gateway runs no queries: GATEWAY_QUERY_CONCURRENT is 0")
         header = request.headers.get("authorization", "")
         host = network_of(request.client.host) if request.client else ""
@@ -151,14 +151,14 @@ class QueryService:
 
     async def run(self, request: Request, caller: Caller, task: QueryTask) -> ResultResponse:
         """Run a query until the first bytes of its result. Raises QueryRefusal, CallerGone."""
-        deadline = time.monotonic() + self._settings.secs
-        hangup = asyncio.create_task(_gone(request))
+        deadline = time.monotonic() + self.settings.secs
+        hangup = asyncio.create_task(gone(request))
         outcome = "failed"
         async with AsyncExitStack() as stack:
             stack.callback(hangup.cancel)
             try:
                 admission = stack.enter_async_context(self._accounts.admitted(caller))
-                account = await _unless(hangup, admission)
+                account = await unless(hangup, admission)
                 starting = partial(self._started, stack, hangup, caller, account, task, deadline)
                 run = await starting()
                 try:
@@ -211,7 +211,7 @@ class QueryService:
                 raise NotNow(message, "", _RETRY_SECS) from error
             raise
         scanned_bytes_max = self._accounts.scanned_bytes_left(account)
-        run = QueryRun(process, broker, self._settings, scanned_bytes_max, deadline)
+        run = QueryRun(process, broker, self.settings, scanned_bytes_max, deadline)
         metrics.RUNNING_QUERIES.inc()
 
         async def close() -> None:
@@ -246,20 +246,3 @@ async def _finish(stack: AsyncExitStack, outcome: str) -> None:
     """Release a query's resources, and count its outcome."""
     metrics.QUERIES.labels(outcome).inc()
     await stack.aclose()
-
-
-async def _gone(request: Request) -> None:
-    """Return when the caller has closed its connection."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _unless(hangup: "asyncio.Task[None]", work: Awaitable[Value]) -> Value:
-    """Wait for something, unless the caller leaves before; raises CallerGone."""
-    task = asyncio.ensure_future(work)
-    await asyncio.wait({hangup, task}, return_when=asyncio.FIRST_COMPLETED)
-    if not task.done():
-        task.cancel()
-        await asyncio.wait({task})
-        raise CallerGone
-    return task.result()

@@ -247,3 +247,15 @@ def test_an_address_that_is_wrong_is_refused(
 
     assert answer.status == 400
     assert message in HtmlPage(answer).text
+
+
+def test_a_refusal_of_a_part_is_a_part_and_has_the_excerpt(console: GatewayServer) -> None:
+    address = path(("q", "body = 1"), ("field", "severity"), route="logs/values")
+
+    part = console.get(address, **{"HX-Request": "true"})
+    whole = opened(console, address, status=400)
+
+    assert part.status == 400
+    assert b"<html" not in part.body
+    assert b'id="content"' not in part.body
+    assert HtmlPage(part).all("pre")[0].text == whole.all("pre")[0].text != ""

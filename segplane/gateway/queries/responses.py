@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from segplane.gateway.http.bodies import answer
-from segplane.gateway.http.refusals import QueryRefusal
+from segplane.gateway.http.refusals import QueryRefusal, Stopped
 from segplane.gateway.queries.run import QueryRun
 
 log = structlog.get_logger()
@@ -82,11 +82,18 @@ class ResultResponse(Response):
         finally:
             await asyncio.shield(self._finish(outcome))
 
-    async def whole(self) -> QueryResult:
+    async def whole(self, bytes_max: int) -> QueryResult:
         """Read all of it in place of sending it. Raises QueryRefusal."""
+        content = bytearray()
         async with aclosing(self.pieces()) as pieces:
-            content = b"".join([piece async for piece in pieces])
-        return QueryResult(content, self.warnings)
+            async for piece in pieces:
+                content += piece
+                if len(content) > bytes_max:
+                    raise Stopped(
+                        f"the page needs more than {bytes_max:,} bytes of data: ask for less time,"
+                        " or fewer columns"
+                    )
+        return QueryResult(bytes(content), self.warnings)
 
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         """Send it."""

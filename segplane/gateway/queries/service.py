@@ -48,6 +48,8 @@ from segplane.gateway.queries.run import DiedWaiting, QueryRun
 from segplane.gateway.queries.settings import QuerySettings
 
 log = structlog.get_logger()
+# Of the results that a page is made of.
+PAGE_BYTES_MAX = 32 * 2**20
 _RETRY_SECS = 2
 # Share of a query's memory for DuckDB's buffers; the rest is for memory it does not count.
 _BUFFERS_SHARE = 0.6
@@ -180,7 +182,7 @@ class QueryService:
     async def result(self, request: Request, caller: Caller, task: QueryTask) -> QueryResult:
         """Run a query to its end, for a page. Raises QueryRefusal, CallerGone."""
         response = await self.run(request, caller, task)
-        return await response.whole()
+        return await response.whole(PAGE_BYTES_MAX)
 
     async def _started(
         self,

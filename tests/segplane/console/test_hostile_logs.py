@@ -4,6 +4,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from segplane.gateway.queries import service
 from tests.segplane.console.log_records import NOON, write_logs
 from tests.segplane.console.test_logs import DAY, opened, path, rows
 from tests.support.gateway.html import HtmlPage
@@ -96,3 +97,19 @@ def test_hostile_parameters_are_text(
         check(HtmlPage(answer))
     named = console.get(f"ui/?{urlencode({'name': HOSTILE, 'after': ''})}")
     check(HtmlPage(named))
+
+
+def test_a_record_too_large_for_a_page_is_refused(
+    console: GatewayServer, segments: SegmentWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "PAGE_BYTES_MAX", 100_000)
+    # The other columns of the record need less than 8,192 bytes.
+    for spare, status in ((8_192, 200), (0, 422)):
+        large = {"k": "x" * (100_000 - spare)}
+        write_logs(segments, {"body": f"spare {spare}", "attributes": large})
+        (row,) = rows(opened(console, path(("q", f'"spare {spare}"'))))
+
+        answer = console.get(row.attributes["href"].lstrip("/"))
+
+        assert answer.status == status
+    assert b"more than 100,000 bytes" in answer.body

@@ -10,6 +10,7 @@ from segplane.gateway.console.logs.records import (
     DIGEST,
     SHOWN_CHARACTERS_MAX,
     LogRow,
+    cut,
     kql_time,
     logs_of,
     rows_of,
@@ -27,8 +28,8 @@ _CUT = SHOWN_CHARACTERS_MAX + 1
 SHOWN_COLUMNS = (
     f"| extend body = substring(body, 0, {_CUT}),"
     f" attributes_text = substring(tostring(attributes), 0, {_CUT})",
-    "| project timestamp, timestamp_nanos, segplane_digest, severity, severity_text,"
-    " service_name, trace_id, body, attributes_text",
+    "| project timestamp, timestamp_nanos, segplane_digest, severity, body, attributes_text,"
+    f" {cut('severity_text', 'service_name', 'trace_id')}",
 )
 
 

@@ -19,6 +19,8 @@ PAGE_ROWS = 200
 # Of a body or of attributes, on a page and in one record.
 SHOWN_CHARACTERS_MAX = 4_096
 BODY_CHARACTERS_MAX = 262_144
+# Of names and ids in a list.
+_NAME_CHARACTERS_MAX = 200
 _MICROS = 1_000
 # With its time, it tells a record from others; records that are alike in all of this look alike.
 _DIGESTED = (
@@ -94,15 +96,16 @@ def page_query(ask: LogsAsk, search: LogSearch, boundary: str | None) -> str:
     # Records with the key of the last one come first: those that the pages before have shown.
     shown_rows = 0 if after is None else after.shown
     lines.append(f"| take {shown_rows + PAGE_ROWS + 1} | where row_number() > {shown_rows}")
-    cut = SHOWN_CHARACTERS_MAX + 1
+    shown_max = SHOWN_CHARACTERS_MAX + 1
     cells = [
-        f"cell{number} = substring(tostring({column.kql()}), 0, {cut})"
+        f"cell{number} = substring(tostring({column.kql()}), 0, {shown_max})"
         for number, column in enumerate(ask.columns)
     ]
     shown = [
-        *("timestamp", "timestamp_nanos", "segplane_digest", "severity", "severity_text"),
-        *("service_name", "trace_id", f"body = substring(body, 0, {cut})"),
-        f"attributes_text = substring(tostring(attributes), 0, {cut})",
+        *("timestamp", "timestamp_nanos", "segplane_digest", "severity"),
+        cut("severity_text", "service_name", "trace_id"),
+        f"body = substring(body, 0, {shown_max})",
+        f"attributes_text = substring(tostring(attributes), 0, {shown_max})",
         *cells,
     ]
     lines.append(f"| project {', '.join(shown)}")
@@ -132,6 +135,11 @@ def key_of(record: Mapping[str, Any], digest: str) -> RecordKey:
     """Return the key of a record by its time, with all of its digits."""
     time = str(record["timestamp"]).removesuffix("Z")
     return RecordKey(f"{time}{record.get('timestamp_nanos') or 0:03d}Z", digest)
+
+
+def cut(*columns: str, characters: int = _NAME_CHARACTERS_MAX) -> str:
+    """Return columns of texts for a projection, each cut if it is long."""
+    return ", ".join(f"{name} = substring({name}, 0, {characters})" for name in columns)
 
 
 def kql_time(nanos: int) -> str:

@@ -2,6 +2,7 @@
 
 import time
 
+from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -39,7 +40,8 @@ class AroundPages:
         side_nanos = 0
         for side_nanos in around.SIDE_NANOS:
             query = around.around_query(ask.dataset, key, service, side_nanos)
-            records = around.read_around(await self._run(request, viewer, query), key)
+            content = await self._run(request, viewer, query)
+            records = await to_thread.run_sync(around.read_around, content, key)
             if records.is_full():
                 break
         return self._templates.page(

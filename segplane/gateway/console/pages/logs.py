@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -92,14 +93,16 @@ class LogPages:
         if boundary is None and ask.after is None:
             return [], result.warnings
         result = await self._result(request, viewer, records.page_query(ask, search, boundary))
-        return records.rows_of(result.content, len(ask.columns)), result.warnings
+        rows = await to_thread.run_sync(records.rows_of, result.content, len(ask.columns))
+        return rows, result.warnings
 
     async def _record(self, request: Request, viewer: Viewer) -> Response:
         ask = _ask(request)
         parameters = request.query_params
         key = parse_key(parameters.get("at", ""), parameters.get("digest", ""))
         query = records.record_query(ask.dataset, key)
-        record = parse_record((await self._result(request, viewer, query)).content)
+        result = await self._result(request, viewer, query)
+        record = await to_thread.run_sync(parse_record, result.content)
         if record is None:
             raise NotThere(
                 "there is no such record any more: it has been deleted, or was rewritten"

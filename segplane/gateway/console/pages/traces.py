@@ -118,7 +118,8 @@ class TracePages:
         address, _ = _asked(request)
         span_id = request.query_params.get("span", "").partition("~")[0]
         query = queries.span_query(address.dataset, address.trace_id, span_id)
-        details = read_details(await self._run(request, viewer, query))
+        content = await self._run(request, viewer, query)
+        details = await to_thread.run_sync(read_details, content)
         return self._templates.page(
             _part_or_page(request, "traces/span"),
             200 if details else 404,
@@ -131,7 +132,8 @@ class TracePages:
     async def _logs(self, request: Request, viewer: Viewer) -> Response:
         address, _ = _asked(request)
         query = queries.logs_query(address.dataset, address.trace_id)
-        logs = rows_of(await self._run(request, viewer, query), 0)
+        content = await self._run(request, viewer, query)
+        logs = await to_thread.run_sync(rows_of, content, 0)
         times = [row.key.nanos for row in logs] or [0]
         ask = LogsAsk(address.dataset, absolute_range(times[0], times[-1] + 1))
         return self._templates.page(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from segplane.gateway.console.kql_text import quoted_name, text_literal
 from segplane.gateway.console.logs.around import SHOWN_COLUMNS
-from segplane.gateway.console.logs.records import DIGEST, logs_of
+from segplane.gateway.console.logs.records import DIGEST, SHOWN_CHARACTERS_MAX, cut, logs_of
 from segplane.gateway.console.time_range import TimeRange, absolute_range
 from segplane.gateway.console.traces.search import TraceAsk, TraceCursor
 from segplane.gateway.console.traces.timing import duration_text
@@ -106,9 +106,8 @@ def spans_query(dataset: str, trace_id: str, within: TimeRange | None) -> str:
             f"| where trace_id == {text_literal(trace_id)}",
             *([f"| where {within.kql()}"] if within else []),
             f"| sort by timestamp asc, timestamp_nanos asc, span_id asc | take {SPANS_MAX + 1}",
-            "| project timestamp, timestamp_nanos, duration_ns, span_id, parent_span_id,"
-            " service_name, name, span_kind, span_status,"
-            " status_message = substring(status_message, 0, 200),"
+            "| project timestamp, timestamp_nanos, duration_ns, span_kind, span_status,"
+            f" {cut('span_id', 'parent_span_id', 'service_name', 'name', 'status_message')},"
             " event_count = array_length(events), link_count = array_length(links)",
         ]
     )
@@ -124,14 +123,16 @@ def span_query(dataset: str, trace_id: str, span_id: str) -> str:
         f"{name} = substring(tostring({name}), 0, {_EVENTS_CHARACTERS_MAX})"
         for name in ("events", "links")
     ]
+    ids = ("span_id", "parent_span_id")
+    names = ("service_name", "scope_name", "name", "status_message", "trace_state")
+    texts = f"{cut(*ids)}, {cut(*names, characters=SHOWN_CHARACTERS_MAX)}"
     return "\n".join(
         [
             _traces_of(dataset),
             f"| where trace_id == {text_literal(trace_id)} and span_id == {text_literal(span_id)}",
             f"| sort by timestamp asc, timestamp_nanos asc | take {DUPLICATES_MAX}",
             "| project timestamp, timestamp_nanos, end_timestamp, end_timestamp_nanos,"
-            " duration_ns, span_id, parent_span_id, trace_state, service_name, scope_name, name,"
-            " span_kind, span_status, status_message, dropped_attributes_count,"
+            f" duration_ns, span_kind, span_status, {texts}, dropped_attributes_count,"
             f" dropped_events_count, dropped_links_count, {', '.join(bags + lists)}",
         ]
     )

@@ -1,24 +1,37 @@
 """Templates of the console: Jinja2 with autoescaping, compiled once."""
 
 import shlex
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from anyio import to_thread
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from segplane.gateway.console.logs.page import severity_class, time_text
 from segplane.gateway.console.static_files import StaticFiles
-from segplane.gateway.console.visible_text import marked, time_element, visible
+from segplane.gateway.console.visible_text import Marks, marked, time_element
 from segplane.gateway.http.refusals import QueryRefusal
 
 _FOLDER = Path(__file__).with_name("templates")
 # Pages of the bar at the top, where they are served.
 _NAVIGATION = {"Datasets": "/ui/", "Logs": "/ui/logs", "Traces": "/ui/traces", "Query": "/ui/query"}
+
+
+@pass_context
+def _visible(page: Context, text: str, terms: Sequence[str] = ()) -> Markup:
+    # A macro that is imported without the page's context has none of its marks.
+    marks: Marks = page.get("marks") or Marks()
+    return marks.visible(text, terms)
+
+
 # Those that return HTML have escaped what they were given.
 FILTERS: dict[str, Callable[..., str]] = {
-    "visible": visible,
+    "visible": _visible,
     "marked": marked,
     "time": time_element,
     "time_of_nanos": time_text,
@@ -59,9 +72,13 @@ class Templates:
 
     def page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Render a template as a response."""
-        html = self._environment.get_template(name).render(values)
+        html = self._environment.get_template(name).render({"marks": Marks(), **values})
         # Quotes in data are escaped, so that this is the beginning of an address of the console.
         return HTMLResponse(html.replace('="/ui/', f'="{self._root}/ui/'), status)
+
+    async def large_page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """Render a template in a thread, so that other requests do not wait for it."""
+        return await to_thread.run_sync(partial(self.page, name, status, **values))
 
     def refusal(self, refusal: QueryRefusal, *, is_part: bool = False) -> HTMLResponse:
         """Render the page of a refusal, or a part of a page."""

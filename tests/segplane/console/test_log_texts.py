@@ -16,7 +16,7 @@ from kql.syntax.tree import Name
 from segplane.gateway.console.kql_text import quoted_name, text_literal
 from segplane.gateway.console.logs.fields import FieldValue, LogField, Scalar, parse_field_value
 from segplane.gateway.console.logs.search import WORDS_MAX, LogSearch, parse_search
-from segplane.gateway.console.visible_text import visible
+from segplane.gateway.console.visible_text import PAGE_MARKS_MAX, TEXT_MARKS_MAX, Marks
 from segplane.gateway.http.refusals import QueryRefusal
 from segplane.query.runs import plan_over
 
@@ -127,7 +127,20 @@ def test_a_search_has_twenty_words_and_2048_characters() -> None:
     assert parse_search("x" * 2_048).terms
 
 
-@pytest.mark.parametrize("text", ["", "1", "[]", '["a"]', '["a",[]]', '["a",NaN]', "[" * 10_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1",
+        "[]",
+        '["a"]',
+        '["a",[]]',
+        '["a",NaN]',
+        "[" * 10_000,
+        r'["a","\ud800"]',
+        r'["\ud800",1]',
+    ],
+)
 def test_a_filter_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(QueryRefusal, match="a filter is"):
         parse_field_value(text)
@@ -137,18 +150,46 @@ def test_a_filter_of_another_form_is_refused(text: str) -> None:
 def test_a_shown_text_has_no_element_of_its_own_and_loses_nothing(
     text: str, terms: list[str]
 ) -> None:
-    shown = visible(text, terms)
+    shown = Marks().visible(text, terms)
 
-    marks = r'<span class="invisible" title="U\+[0-9A-F]+">U\+[0-9A-F]+</span>'
+    marks = r'<span class="invisible" title="([^"<>]+)">\1</span>'
     plain = re.sub(rf"{marks}|</?mark>", "", shown)
     assert not set('<>"').intersection(plain)
-    assert html.unescape(plain) == "".join(c for c in text if "invisible" not in visible(c))
+    assert html.unescape(plain) == "".join(c for c in text if "invisible" not in Marks().visible(c))
 
 
 def test_control_and_direction_marks_are_shown_and_joiners_stay() -> None:
-    shown = visible("a\x1b[0m\u202eb\u200b\U000e0041\n\t\U0001f469\u200d\U0001f680<i>", ["B"])
+    shown = Marks().visible(
+        "a\x1b[0m\u202eb\u200b\U000e0041\n\t\U0001f469\u200d\U0001f680<i>", ["B"]
+    )
 
     marks = re.findall(r">U\+([0-9A-F]+)<", shown)
     assert marks == ["001B", "202E", "200B", "E0041"]
     assert "<mark>b</mark>" in shown
     assert shown.endswith("\n\t\U0001f469\u200d\U0001f680&lt;i&gt;")
+
+
+def test_a_run_of_an_invisible_character_is_one_mark_with_its_number() -> None:
+    shown = Marks().visible("a" + "\x1b" * 4_096 + "\ud83d\u200b")
+
+    assert re.findall(r">(U[^<]+)<", shown) == ["U+001B \u00d74096", "U+D83D", "U+200B"]
+    shown.encode()
+
+
+def test_a_text_and_a_page_have_so_many_marks_and_lose_no_letter_beyond_them() -> None:
+    marks, text = Marks(), "a\u202e" * (TEXT_MARKS_MAX + 1)
+
+    shown = [marks.visible(text, ["A"]) for _ in range(PAGE_MARKS_MAX)]
+
+    assert shown[0].count("<mark>") == shown[0].count("<span") == TEXT_MARKS_MAX
+    assert shown[0].endswith("a\ufffd")
+    assert sum(each.count("<mark>") + each.count("<span") for each in shown) == PAGE_MARKS_MAX
+    assert shown[-1] == "a\ufffd" * (TEXT_MARKS_MAX + 1)
+
+
+def test_a_long_term_is_marked_by_its_first_hundred_characters() -> None:
+    assert Marks().visible("x" * 101, ["X" * 2_048]) == f"<mark>{'x' * 100}</mark>x"
+
+
+def test_invisible_characters_are_escapes_in_queries() -> None:
+    assert text_literal("a\u202e\x1b\xad") == r"'a\u202e\u001b\u00ad'"

@@ -14,7 +14,7 @@ from segplane.gateway.console.logs.fields import (
     parse_field,
     parse_field_value,
 )
-from segplane.gateway.console.time_range import TimeRange, parse_range
+from segplane.gateway.console.time_range import NANOS_MAX, TimeRange, parse_range
 from segplane.gateway.http.refusals import QueryRefusal
 from segplane.gateway.management.times import nanos_of
 
@@ -133,8 +133,8 @@ def parse_ask(parameters: QueryParams, now_nanos: int) -> LogsAsk:
 def parse_key(time: str, digest: str) -> RecordKey:
     """Parse the key of a record. Raises QueryRefusal."""
     try:
-        nanos_of(time)
-        is_key = len(digest) == _DIGEST_CHARACTERS and int(digest, 16) >= 0
+        is_key = 0 <= nanos_of(time) <= NANOS_MAX
+        is_key &= len(digest) == _DIGEST_CHARACTERS and int(digest, 16) >= 0
     except ValueError:
         is_key = False
     if not is_key or not digest.isalnum():

@@ -2,16 +2,17 @@
 
 import json
 import math
+import re
 from dataclasses import dataclass
 
 from kql.dataset_table import FORMAT_COLUMNS, WORDS
-from segplane.gateway.console.kql_text import quoted_name, text_literal
+from segplane.gateway.console.kql_text import NOT_IN_TEXTS, quoted_name, text_literal
 from segplane.gateway.http.refusals import QueryRefusal
 
 BAGS = ("attributes", "resource_attributes", "scope_attributes")
 _NAME_CHARACTERS_MAX = 255
 # KQL has no keys with these characters.
-_NOT_IN_KEYS = frozenset("\"'[]\\*?\0")
+_NOT_IN_KEYS = re.compile(rf"[\"'\[\]\\*?]|{NOT_IN_TEXTS.pattern}")
 _COMPARABLE = ("string", "bool", "int", "long", "real")
 Scalar = str | int | float | bool | None
 
@@ -35,7 +36,7 @@ class LogField:
     def is_comparable(self) -> bool:
         """True if KQL can compare it with a value of its own type."""
         if self.key:
-            return not _NOT_IN_KEYS.intersection(self.key)
+            return not _NOT_IN_KEYS.search(self.key)
         is_word = self.column in WORDS
         return is_word or FORMAT_COLUMNS.get(self.column, "string") in _COMPARABLE
 
@@ -88,7 +89,9 @@ def parse_field_value(text: str) -> FieldValue:
     match content:
         case [_, float(number)] if not math.isfinite(number):
             pass
-        case [str(name), str() | int() | float() | bool() | None as value]:
+        case [str(name), str() | int() | float() | bool() | None as value] if (
+            not NOT_IN_TEXTS.search(f"{name}{value}")
+        ):
             return FieldValue(parse_field(name), value)
     raise QueryRefusal(f'a filter is {text[:80]!r}, expected a list such as ["service_name","web"]')
 

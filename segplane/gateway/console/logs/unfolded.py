@@ -6,10 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from segplane.gateway.console.kql_text import NOT_IN_TEXTS
 from segplane.gateway.console.logs.fields import BAGS, FieldValue, LogField
 from segplane.gateway.console.logs.records import SHOWN_CHARACTERS_MAX
+from segplane.gateway.http.refusals import QueryRefusal
 
 NODES_MAX = 2_000
+# Each link has the whole address of the page in it.
+FILTERS_MAX = 200
 LEVELS_MAX = 16
 _LINKED_CHARACTERS_MAX = 500
 _LONG_MAX = 2**63 - 1
@@ -40,17 +44,20 @@ class _Digits(str):
 
 
 def parse_record(content: bytes) -> dict[str, Any] | None:
-    """Return the first row of a result, None if there is none.
+    """Return the first row of a result, None if there is none. Raises QueryRefusal.
 
     Numbers are their digits, and times have nanoseconds.
     """
-    rows = json.loads(content, parse_int=_Digits, parse_float=_Digits)
+    try:
+        rows = parse_json(content)
+    except RecursionError:
+        raise QueryRefusal("the record is nested too deep for a page: use a query") from None
     return _with_nanos(rows[0]) if rows else None
 
 
 def tree_of(record: Mapping[str, Any]) -> tuple[TreeNode, ...]:
     """Return the fields of a record that have a value."""
-    unfolding = _Unfolding()
+    unfolding = Unfolding()
     return tuple(
         node
         for name, value in record.items()
@@ -62,7 +69,12 @@ def tree_of(record: Mapping[str, Any]) -> tuple[TreeNode, ...]:
 def body_nodes(body: str) -> tuple[TreeNode, ...]:
     """Return the nodes of a body that is JSON; none of any other."""
     inner = _json_of(body)
-    return () if inner is None else _Unfolding().members(inner, None, 0)
+    return () if inner is None else Unfolding().members(inner, None, 0)
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return a value of JSON, its numbers as digits. Raises ValueError, RecursionError."""
+    return json.loads(text, parse_int=_Digits, parse_float=_Digits)
 
 
 def _with_nanos(record: dict[str, Any]) -> dict[str, Any]:
@@ -75,30 +87,33 @@ def _with_nanos(record: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in (record | times).items() if name not in remainders}
 
 
-class _Unfolding:
-    """Makes nodes, as many as a page may have."""
+class Unfolding:
+    """Makes nodes, as many as a page may have; `is_cut_off` says that there were more."""
 
     def __init__(self) -> None:
         self._remaining = NODES_MAX
+        self._filters_remaining = FILTERS_MAX
+        self.is_cut_off = False
 
     def nodes(
         self, name: str, value: Any, field: LogField | None, level: int
     ) -> Iterator[TreeNode]:
         """Yield the node of a value, none once there are too many."""
         if self._remaining <= 0:
+            self.is_cut_off = True
             return
         self._remaining -= 1
         inner = value if isinstance(value, dict | list) else _json_of(value)
         if inner is not None and level < LEVELS_MAX:
             is_unfolded = inner is not value
             members = self.members(inner, None if is_unfolded else field, level + 1)
-            filter_ = _filter(field, value) if is_unfolded else None
+            filter_ = self._filter(field, value) if is_unfolded else None
             is_cut_off = len(members) < len(inner)
             yield TreeNode(name, "", members, filter_, is_unfolded, is_cut_off)
             return
         text = _text_of(value)
         is_cut_off = len(text) > SHOWN_CHARACTERS_MAX
-        filter_ = _filter(field, value)
+        filter_ = self._filter(field, value)
         yield TreeNode(name, text[:SHOWN_CHARACTERS_MAX], (), filter_, is_cut_off=is_cut_off)
 
     def members(
@@ -118,6 +133,11 @@ class _Unfolding:
             )
         )
 
+    def _filter(self, field: LogField | None, value: Any) -> FieldValue | None:
+        filter_ = _filter(field, value) if self._filters_remaining else None
+        self._filters_remaining -= filter_ is not None
+        return filter_
+
 
 def _filter(field: LogField | None, value: Any) -> FieldValue | None:
     """Return a value as a condition on its field, None if it is none of an address."""
@@ -130,7 +150,9 @@ def _filter(field: LogField | None, value: Any) -> FieldValue | None:
             real = float(value)
             return FieldValue(field, real) if math.isfinite(real) else None
         return FieldValue(field, number) if abs(number) <= _LONG_MAX else None
-    if isinstance(value, str) and (len(value) > _LINKED_CHARACTERS_MAX or "\0" in value):
+    if isinstance(value, str) and (
+        len(value) > _LINKED_CHARACTERS_MAX or NOT_IN_TEXTS.search(value)
+    ):
         return None
     return FieldValue(field, value)
 
@@ -140,11 +162,14 @@ def _json_of(value: Any) -> dict[str, Any] | list[Any] | None:
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return None
     try:
-        inner = json.loads(value, parse_int=_Digits, parse_float=_Digits)
+        inner = parse_json(value)
     except (ValueError, RecursionError):
         return None
     return inner if isinstance(inner, dict | list) and inner else None
 
 
 def _text_of(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    try:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "nested too deep to be shown"

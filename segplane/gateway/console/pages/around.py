@@ -44,7 +44,7 @@ class AroundPages:
             records = await to_thread.run_sync(around.read_around, content, key)
             if records.is_full():
                 break
-        return self._templates.page(
+        return await self._templates.large_page(
             "logs/around.html",
             viewer=viewer,
             active="Logs",

@@ -63,7 +63,7 @@ class LogPages:
             rows, warnings = await self._rows(request, viewer, ask, page.search)
         except (KqlError, QueryRefusal) as error:
             refusal = _readable(error, ask.search)
-            return self._page("list", viewer, page, refusal.status, refusal=refusal)
+            return await self._page("list", viewer, page, refusal.status, refusal=refusal)
         if not rows and ask.after is None:
             try:
                 numbers = await numbers_of(self._queries, viewer, ask.dataset)
@@ -79,7 +79,7 @@ class LogPages:
             has_more=len(rows) > records.PAGE_ROWS,
             warnings=warnings,
         )
-        return self._page("list", viewer, page, refusal=None)
+        return await self._page("list", viewer, page, refusal=None)
 
     async def _rows(
         self, request: Request, viewer: Viewer, ask: LogsAsk, search: LogSearch
@@ -112,7 +112,7 @@ class LogPages:
         shown_max = records.BODY_CHARACTERS_MAX if is_whole else records.SHOWN_CHARACTERS_MAX
         name = "record_part" if _is_part(request) else "record"
         page = LogsPage(ask, _search_or_none(ask.search))
-        return self._page(
+        return await self._page(
             name,
             viewer,
             page,
@@ -122,8 +122,8 @@ class LogPages:
             body=body[:shown_max],
             is_cut_off=len(body) > shown_max,
             is_whole=is_whole,
-            body_nodes=body_nodes(body),
-            nodes=tree_of(record),
+            body_nodes=await to_thread.run_sync(body_nodes, body),
+            nodes=await to_thread.run_sync(tree_of, record),
         )
 
     async def _histogram(self, request: Request, viewer: Viewer) -> Response:
@@ -139,7 +139,7 @@ class LogPages:
             refusal = _readable(error, ask.search)
             status = refusal.status
         name = "histogram_part" if _is_part(request) else "histogram"
-        return self._page(
+        return await self._page(
             name,
             viewer,
             page,
@@ -161,13 +161,13 @@ class LogPages:
         facet = counting.values_of(result.content, field)
         name = "values_part" if _is_part(request) else "values"
         page = LogsPage(ask, LogSearch())
-        return self._page(name, viewer, page, facet=facet, find=text)
+        return await self._page(name, viewer, page, facet=facet, find=text)
 
-    def _page(
+    async def _page(
         self, name: str, viewer: Viewer, page: LogsPage, status: int = 200, **values: object
     ) -> Response:
         """Render a template of logs."""
-        return self._templates.page(
+        return await self._templates.large_page(
             f"logs/{name}.html",
             status,
             viewer=viewer,

@@ -74,7 +74,7 @@ class TracePages:
             status = 200
         has_more = len(matches) > queries.TRACES_MAX
         after = replace(ask, after=matches[queries.TRACES_MAX - 1]) if has_more else None
-        return self._templates.page(
+        return await self._templates.large_page(
             "traces/search.html",
             status,
             viewer=viewer,
@@ -99,7 +99,7 @@ class TracePages:
             message = str(refusal)
         # Many spans take a fifth of a second, for which other requests should not wait.
         shown, is_cut_off = await to_thread.run_sync(_laid_out, content, view)
-        return self._templates.page(
+        return await self._templates.large_page(
             "traces/trace.html",
             Stopped.status if message else 200 if shown.spans else 404,
             viewer=viewer,
@@ -120,7 +120,7 @@ class TracePages:
         query = queries.span_query(address.dataset, address.trace_id, span_id)
         content = await self._run(request, viewer, query)
         details = await to_thread.run_sync(read_details, content)
-        return self._templates.page(
+        return await self._templates.large_page(
             _part_or_page(request, "traces/span"),
             200 if details else 404,
             viewer=viewer,
@@ -136,7 +136,7 @@ class TracePages:
         logs = await to_thread.run_sync(rows_of, content, 0)
         times = [row.key.nanos for row in logs] or [0]
         ask = LogsAsk(address.dataset, absolute_range(times[0], times[-1] + 1))
-        return self._templates.page(
+        return await self._templates.large_page(
             _part_or_page(request, "traces/logs"),
             viewer=viewer,
             active_dataset=address.dataset,

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from segplane.gateway.console.logs.unfolded import NODES_MAX, TreeNode, Unfolding, parse_json
 from segplane.gateway.console.time_range import TimeRange, absolute_range
 from segplane.gateway.console.traces.timing import duration_text
 from segplane.gateway.management.times import nanos_of, text_of
@@ -19,7 +20,7 @@ class SpanEvent:
 
     name: str
     after: str
-    attributes: Mapping[str, object]
+    attributes: Sequence[TreeNode]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +29,16 @@ class SpanLink:
 
     trace_id: str
     span_id: str
-    attributes: Mapping[str, object]
+    attributes: Sequence[TreeNode]
 
 
 @dataclass(frozen=True, slots=True)
 class SpanDetails:
-    """Everything about one span. A list that is cut off is None: only its text is short enough."""
+    """Everything about one span, within the limits of a page."""
 
     name: str
-    facts: Mapping[str, str]
-    bags: Mapping[str, object]
+    facts: Sequence[TreeNode]
+    bags: Mapping[str, Sequence[TreeNode]]
     events: Sequence[SpanEvent]
     links: Sequence[SpanLink]
     # Sentences about what is not shown.
@@ -47,10 +48,11 @@ class SpanDetails:
 
 def read_details(content: bytes) -> list[SpanDetails]:
     """Return the spans of a result of `span_query`."""
-    return [_details(row) for row in json.loads(content)]
+    unfolding = Unfolding()
+    return [_details(row, unfolding) for row in json.loads(content)]
 
 
-def _details(row: dict[str, Any]) -> SpanDetails:
+def _details(row: dict[str, Any], unfolding: Unfolding) -> SpanDetails:
     start = _nanos(row, "timestamp")
     end = _nanos(row, "end_timestamp") if row["end_timestamp"] else None
     events, is_cut = _list(row["events"])
@@ -80,11 +82,11 @@ def _details(row: dict[str, Any]) -> SpanDetails:
     }
     return SpanDetails(
         row["name"] or "",
-        {name: value for name, value in facts.items() if value},
-        {name: bag for name in _BAGS if (bag := _bag(row[name]))},
-        [_event(event, start) for event in events[:EVENTS_MAX]],
-        [_link(link) for link in links[:EVENTS_MAX]],
-        notes,
+        unfolding.members({name: value for name, value in facts.items() if value}, None, 0),
+        {name: unfolding.members(bag, None, 0) for name in _BAGS if (bag := _bag(row[name]))},
+        [_event(event, start, unfolding) for event in events[:EVENTS_MAX]],
+        [_link(link, unfolding) for link in links[:EVENTS_MAX]],
+        notes + [f"the first {NODES_MAX:,} values"] * unfolding.is_cut_off,
         absolute_range(start, max(start, end or start)),
     )
 
@@ -93,10 +95,10 @@ def _nanos(row: Mapping[str, Any], name: str) -> int:
     return nanos_of(row[name]) + (row[f"{name}_nanos"] or 0)
 
 
-def _bag(text: str | None) -> object:
+def _bag(text: str | None) -> Mapping[str, object]:
     """Return attributes, or their text if it is cut off or no JSON."""
     try:
-        return json.loads(text or "{}")
+        return _object(parse_json(text or "{}"))
     except (ValueError, RecursionError):
         return {"cut off": text}
 
@@ -104,22 +106,23 @@ def _bag(text: str | None) -> object:
 def _list(text: str | None) -> tuple[list[dict[str, Any]], bool]:
     """Return the objects of a list, and whether it is cut off."""
     try:
-        items = json.loads(text or "[]")
+        items = parse_json(text or "[]")
     except (ValueError, RecursionError):
         return [], True
     return [item for item in items if isinstance(item, dict)], False
 
 
-def _event(event: Mapping[str, Any], start: int) -> SpanEvent:
+def _event(event: Mapping[str, Any], start: int, unfolding: Unfolding) -> SpanEvent:
     try:
         after = duration_text(int(event.get("time_unix_nano", start)) - start)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         after = ""
-    return SpanEvent(str(event.get("name", "")), after, _object(event.get("attributes")))
+    attributes = unfolding.members(_object(event.get("attributes")), None, 0)
+    return SpanEvent(str(event.get("name", "")), after, attributes)
 
 
-def _link(link: Mapping[str, Any]) -> SpanLink:
-    attributes = _object(link.get("attributes"))
+def _link(link: Mapping[str, Any], unfolding: Unfolding) -> SpanLink:
+    attributes = unfolding.members(_object(link.get("attributes")), None, 0)
     return SpanLink(str(link.get("trace_id", "")), str(link.get("span_id", "")), attributes)
 
 

@@ -19,7 +19,7 @@ from segplane.gateway.management.times import nanos_of
 TRACES_MAX = 100
 SPANS_MAX = 10_000
 LOGS_MAX = 50
-DUPLICATES_MAX = 10
+DUPLICATES_MAX = 3
 # Spans of a listed trace are read so long before and after the range of the search.
 _MARGIN_NANOS = 3_600 * 10**9
 _EVENTS_CHARACTERS_MAX = 262_144

@@ -36,7 +36,7 @@ class Marks:
         if beginnings and (most := self._most()):
             chosen = sorted(beginnings, key=len, reverse=True)[:_TERMS_MAX]
             pattern = re.compile(f"({'|'.join(map(re.escape, chosen))})", re.IGNORECASE)
-            # What is between terms and each term alternate.
+            # Texts between terms alternate with terms.
             parts = pattern.split(text, most)
             self._remaining -= len(parts) // 2
         escaped = [str(escape(part)) for part in parts]

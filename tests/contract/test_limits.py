@@ -83,6 +83,10 @@ ELSEWHERE = {
     "versions of a schema": [
         "meta/test_schema_versions.py::test_a_schema_has_a_bounded_number_of_versions"
     ],
+    "datasets whose times to visibility are counted": [
+        "meta/test_visibility_counts.py::"
+        "test_the_datasets_with_most_bytes_are_measured_and_stay_for_a_while"
+    ],
     "streams that `ListFreshness` looks at": [
         "meta/test_freshness_bounds.py::test_more_streams_than_the_bound_are_counted"
     ],

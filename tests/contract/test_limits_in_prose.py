@@ -57,6 +57,7 @@ ROWS = {
 }
 # Bounds of ages, of replies and of what the server does by itself; other tests show them.
 NO_LIMITS = {
+    "bytes, from at most 200 moved",
     "metadata names up to 10 tokens",
     "finite and above 0",
     "A reply above 3.5 MiB",

@@ -99,8 +99,10 @@ def test_ctrl_c_ends_a_command_without_a_word() -> None:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         command = [sys.executable, "-m", "segplane", "stats", "--meta-address", address]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-            silent.accept()
-            process.send_signal(signal.SIGINT)
-            _, said = process.communicate()
+            # A connection that is dropped is closed, and the command then says that meta is away.
+            connection, _ = silent.accept()
+            with connection:
+                process.send_signal(signal.SIGINT)
+                _, said = process.communicate()
 
     assert (process.returncode, said) == (130, "")

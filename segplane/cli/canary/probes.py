@@ -27,7 +27,7 @@ class ProbeResult(StrEnum):
 
 
 @dataclass(slots=True)
-class Probe:
+class CanaryProbe:
     """A record by its number; steps that it has taken, in seconds after it was sent."""
 
     number: int
@@ -70,18 +70,18 @@ class ProbeLedger:
         self.patience = patience
         self.counts: Counter[ProbeResult] = Counter()
         self.latencies: dict[str, deque[float]] = {}
-        self.followed: dict[int, Probe] = {}
+        self.followed: dict[int, CanaryProbe] = {}
         # Those that have arrived and were not looked at again.
-        self.arrived: dict[int, Probe] = {}
+        self.arrived: dict[int, CanaryProbe] = {}
         # Start of the last complete reading of the last step, by an earlier process as well.
         self.read_at_nanos = 0
 
-    def resume(self, probes: Iterable[Probe], read_at_nanos: int) -> None:
+    def resume(self, probes: Iterable[CanaryProbe], read_at_nanos: int) -> None:
         """Follow the records of an earlier process, which read until a time."""
         self.followed = {probe.number: replace(probe, is_resumed=True) for probe in probes}
         self.read_at_nanos = read_at_nanos
 
-    def acknowledge(self, probe: Probe, seconds: float) -> Iterator[ProbeReport]:
+    def acknowledge(self, probe: CanaryProbe, seconds: float) -> Iterator[ProbeReport]:
         """Follow a record; yields one that is given up for it."""
         self._step(probe, "acknowledged", seconds)
         self.followed[probe.number] = probe
@@ -93,7 +93,7 @@ class ProbeLedger:
             why = f"{FOLLOWED_MAX:,} newer records are followed"
             yield self._judged(oldest, ProbeResult.UNREAD, why)
 
-    def refuse(self, probe: Probe, why: str) -> ProbeReport:
+    def refuse(self, probe: CanaryProbe, why: str) -> ProbeReport:
         """Judge a record that no collector acknowledged; it is not followed."""
         return self._judged(probe, ProbeResult.REFUSED, why)
 
@@ -155,31 +155,31 @@ class ProbeLedger:
             if now_nanos - probe.sent_at_nanos > self.patience.timeout_secs * 1e9:
                 yield self._settled(probe, ProbeResult.UNREAD, why)
 
-    def _is_late(self, probe: Probe, now_nanos: int) -> bool:
+    def _is_late(self, probe: CanaryProbe, now_nanos: int) -> bool:
         late_nanos = self.patience.late_secs * 1e9
         # Nobody read while the canary was down: the record may have arrived in time.
         is_unknown = probe.is_resumed and now_nanos - self.read_at_nanos > late_nanos
         return now_nanos - probe.sent_at_nanos > late_nanos and not is_unknown
 
-    def _missing(self, probe: Probe) -> str:
+    def _missing(self, probe: CanaryProbe) -> str:
         step = list(probe.steps)[-1]
         secs = self.patience.timeout_secs
         return f"{step}, and not {self.step_names[-1]} within {secs:g} s"
 
-    def _step(self, probe: Probe, step: str, seconds: float) -> None:
+    def _step(self, probe: CanaryProbe, step: str, seconds: float) -> None:
         if step in probe.steps:
             return
         probe.steps[step] = round(seconds, 3)
         if not probe.is_resumed:
             self.latencies.setdefault(step, deque(maxlen=LATENCIES_MAX)).append(seconds)
 
-    def _settled(self, probe: Probe, result: ProbeResult, detail: str = "") -> ProbeReport:
+    def _settled(self, probe: CanaryProbe, result: ProbeResult, detail: str = "") -> ProbeReport:
         del self.followed[probe.number]
         if result in (ProbeResult.ARRIVED, ProbeResult.LATE):
             self.arrived[probe.number] = probe
         return self._judged(probe, result, detail)
 
-    def _judged(self, probe: Probe, result: ProbeResult, detail: str = "") -> ProbeReport:
+    def _judged(self, probe: CanaryProbe, result: ProbeResult, detail: str = "") -> ProbeReport:
         self.counts[result] += 1
         # When a resumed record took a step is not known, only that it has.
         steps = {

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 from segplane.cli.canary import metrics
 from segplane.cli.canary.probes import (
+    CanaryProbe,
     Patience,
-    Probe,
     ProbeLedger,
     ProbeReport,
     ProbeResult,
@@ -85,7 +85,7 @@ class Canary:
         self._run, self._next_number = state.run, state.next_number
         self._ledger.resume(state.probes, state.read_at_nanos)
         self._sent = self._skipped = self._read_failures = 0
-        self._sending: dict[Future[float], Probe] = {}
+        self._sending: dict[Future[float], CanaryProbe] = {}
         self._reading: Future[None] | None = None
         self._read_at = self._next_send_at = 0.0
         # Results of readings; the thread that runs judges them.
@@ -128,7 +128,7 @@ class Canary:
         if len(self._sending) >= _IN_FLIGHT_MAX:
             self._skipped += 1
             return
-        probe = Probe(self._next_number, time.time_ns())
+        probe = CanaryProbe(self._next_number, time.time_ns())
         self._next_number += 1
         self._sent += 1
         self._write_state()

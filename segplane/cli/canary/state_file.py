@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from segplane.cli.canary.probes import FOLLOWED_MAX, Probe
+from segplane.cli.canary.probes import FOLLOWED_MAX, CanaryProbe
 from segplane.terminal.whole_files import whole_file
 
 
@@ -17,7 +17,7 @@ class CanaryState:
 
     run: str
     next_number: int
-    probes: tuple[Probe, ...]
+    probes: tuple[CanaryProbe, ...]
     read_at_nanos: int
 
 
@@ -37,7 +37,7 @@ class StateFile:
             raise OSError(f"{self.path} is not the state of a canary: {error}") from None
         try:
             probes = tuple(
-                Probe(int(number), int(sent_at), {"acknowledged": float(seconds)})
+                CanaryProbe(int(number), int(sent_at), {"acknowledged": float(seconds)})
                 for number, sent_at, seconds in content["followed"][:FOLLOWED_MAX]
             )
             run, next_number = str(content["run"]), int(content["next_number"])

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from prometheus_client import REGISTRY
 
 from segplane.__main__ import app
-from segplane.cli.canary.probes import Patience, Probe, ProbeReport
+from segplane.cli.canary.probes import CanaryProbe, Patience, ProbeReport
 from segplane.cli.canary.readers import GatewayReader
 from segplane.cli.canary.run import Canary, CanaryPlan
 from segplane.cli.canary.state_file import CanaryState, StateFile
@@ -97,7 +97,7 @@ def test_a_canary_whose_state_cannot_be_written_says_so_once_and_goes_on(tmp_pat
 def state_of(folder: Path, sent_at_nanos: int) -> Path:
     """Write the state of a canary that follows one record."""
     path = folder / "state"
-    probe = Probe(0, sent_at_nanos, {"acknowledged": 0.1})
+    probe = CanaryProbe(0, sent_at_nanos, {"acknowledged": 0.1})
     StateFile(path).write(CanaryState("run", 1, (probe,), sent_at_nanos))
     return path
 

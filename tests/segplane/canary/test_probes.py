@@ -8,8 +8,8 @@ from segplane.cli.canary.preparation import cost_of
 from segplane.cli.canary.probes import (
     FOLLOWED_MAX,
     LATENCIES_MAX,
+    CanaryProbe,
     Patience,
-    Probe,
     ProbeLedger,
     ProbeReport,
     percentiles,
@@ -23,7 +23,7 @@ def ledger() -> ProbeLedger:
     """Give a ledger of two records, which were sent at 0 and 1 s and acknowledged."""
     ledger = ProbeLedger(("visible", "merged"), Patience(10.0, 60.0))
     for number in range(2):
-        assert not list(ledger.acknowledge(Probe(number, number * SECOND), 0.5))
+        assert not list(ledger.acknowledge(CanaryProbe(number, number * SECOND), 0.5))
     return ledger
 
 
@@ -104,7 +104,7 @@ def test_a_restart_makes_no_record_late_or_lost(
     read_at: int, numbers: list[int], seconds: int, expected: list[tuple[int, str]]
 ) -> None:
     ledger = ProbeLedger(("visible", "merged"), Patience(10.0, 60.0))
-    ledger.resume([Probe(0, 0, {"acknowledged": 0.5})], read_at * SECOND)
+    ledger.resume([CanaryProbe(0, 0, {"acknowledged": 0.5})], read_at * SECOND)
 
     reports = list(ledger.see("merged", numbers, seconds * SECOND))
 
@@ -115,7 +115,7 @@ def test_a_restart_makes_no_record_late_or_lost(
 
 def test_a_resumed_record_is_late_if_it_was_missing_after_the_restart() -> None:
     ledger = ProbeLedger(("visible", "merged"), Patience(10.0, 60.0))
-    ledger.resume([Probe(n, 0, {"acknowledged": 0.5}) for n in range(2)], SECOND)
+    ledger.resume([CanaryProbe(n, 0, {"acknowledged": 0.5}) for n in range(2)], SECOND)
     assert not list(ledger.see("visible", [0, 1], 39 * SECOND))
     for seconds in (40, 55):
         assert not list(ledger.see("merged", [], seconds * SECOND))
@@ -153,7 +153,7 @@ def test_arrived_records_are_looked_at_once_more(ledger: ProbeLedger) -> None:
 def test_arrived_records_are_due_after_the_timeout_and_at_most_half_of_it_later(
     ledger: ProbeLedger, seconds: int, due: list[int]
 ) -> None:
-    list(ledger.acknowledge(Probe(2, 80 * SECOND), 0.5))
+    list(ledger.acknowledge(CanaryProbe(2, 80 * SECOND), 0.5))
     list(ledger.see("merged", [0, 1, 2], 85 * SECOND))
     ledger.arrived[1].sent_at_nanos = 40 * SECOND
 
@@ -165,7 +165,7 @@ def test_followed_records_are_bounded_and_the_oldest_is_given_up(ledger: ProbeLe
     given_up = [
         report
         for number in range(2, FOLLOWED_MAX + 2)
-        for report in ledger.acknowledge(Probe(number, number), 0.1)
+        for report in ledger.acknowledge(CanaryProbe(number, number), 0.1)
     ]
 
     # The one that has arrived goes first, which needs no judgement.
@@ -185,7 +185,7 @@ def test_requests_of_a_day_grow_with_the_records_that_wait_at_a_time() -> None:
 def test_percentiles_are_of_the_last_latencies() -> None:
     ledger = ProbeLedger(("visible",), Patience(10.0, 60.0))
     for number in range(LATENCIES_MAX + 5):
-        list(ledger.acknowledge(Probe(number, 0), number))
+        list(ledger.acknowledge(CanaryProbe(number, 0), number))
         list(ledger.see("visible", [number], 0))
 
     assert len(ledger.latencies["acknowledged"]) == LATENCIES_MAX

@@ -65,7 +65,9 @@ def test_records_of_odd_json_open(console: GatewayServer, segments: SegmentWrite
 
     deepest, *others = [row.attributes["href"].lstrip("/") for row in rows(opened(console, path()))]
 
-    assert "nested too deep" in opened(console, deepest, 400).text
+    # Python parses it or refuses it by the depth of the stack; both end in a page that says so.
+    answer = console.get(deepest)
+    assert (answer.status in (200, 400), b"nested too deep" in answer.body) == (True, True)
     shown = [opened(console, address).text for address in others]
     assert len(shown) == 2
     assert "a U+D83D" in shown[1]

@@ -5,12 +5,13 @@ import re
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import Viewer
 from segplane.gateway.http.callers import Caller
+from segplane.gateway.http.refusals import NotThere
 
 VIEWER = Viewer(Caller("gateway"), '="/ui/<b>', uses_gateway_rights=True, form_token="token")
 
 
 def refusal(templates: Templates, message: str) -> str:
-    page = templates.page("refused.html", 404, message=message, viewer=VIEWER)
+    page = templates.page("refused.html", 404, refusal=NotThere(message), viewer=VIEWER)
     return bytes(page.body).decode()
 
 

@@ -11,7 +11,7 @@ from segplane.gateway.console.time_range import absolute_range
 from segplane.gateway.console.traces.spans import Span
 from segplane.gateway.console.traces.timing import clock_difference, critical_path, self_nanos
 from segplane.gateway.console.traces.tree import Node, build_tree, preorder
-from segplane.gateway.console.traces.waterfall import ROWS_MAX, View, parse_view, waterfall
+from segplane.gateway.console.traces.waterfall import ROWS_MAX, TraceView, parse_view, waterfall
 from segplane.gateway.http.refusals import QueryRefusal
 
 MS = 10**6
@@ -62,7 +62,7 @@ def test_every_span_is_shown_once_whatever_the_parents(spans: list[Span]) -> Non
 def test_pages_of_a_waterfall_have_each_open_row_once(spans: list[Span], closed: list[str]) -> None:
     roots = build_tree(spans)
 
-    page = waterfall(roots, View(closed=tuple(closed)))
+    page = waterfall(roots, TraceView(closed=tuple(closed)))
 
     shown = [row.node for row in page.rows]
     assert len(shown) == page.rows_total == len(set(shown))
@@ -161,7 +161,7 @@ def test_a_zoom_hides_spans_outside_of_it_but_not_their_ancestors() -> None:
     roots = build_tree([span("a", length_ms=2), span("b", "a", 1, 1), span("c", "a", 50, 10)])
     zoom = absolute_range(EPOCH + 55 * MS, EPOCH + 65 * MS)
 
-    page = waterfall(roots, View(zoom=zoom))
+    page = waterfall(roots, TraceView(zoom=zoom))
 
     assert [row.node.key for row in page.rows] == ["a", "c"]
     assert (page.rows[1].x, page.rows[1].width) == (0, 500)
@@ -182,7 +182,7 @@ def test_a_trace_of_ten_thousand_spans_is_laid_out_within_its_cpu_time() -> None
 
     before = time.process_time()
     roots = build_tree(spans)
-    page = waterfall(roots, View(first=5_000))
+    page = waterfall(roots, TraceView(first=5_000))
     seconds = time.process_time() - before
 
     assert (page.spans, page.rows_total, len(page.rows)) == (SPANS, SPANS, ROWS_MAX)

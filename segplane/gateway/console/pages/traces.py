@@ -24,7 +24,7 @@ from segplane.gateway.console.traces.trace_address import TraceAddress
 from segplane.gateway.console.traces.tree import build_tree
 from segplane.gateway.console.traces.waterfall import (
     ROWS_MAX,
-    View,
+    TraceView,
     Waterfall,
     parse_view,
     waterfall,
@@ -165,7 +165,7 @@ def _asked(request: Request) -> tuple[TraceAddress, TimeRange | None]:
     return TraceAddress(request.path_params["trace_id"], pairs), within
 
 
-def _laid_out(content: bytes, view: View) -> tuple[Waterfall, bool]:
+def _laid_out(content: bytes, view: TraceView) -> tuple[Waterfall, bool]:
     """Return the waterfall of a result, and whether there are more spans than it has."""
     spans = read_spans(content)
     roots = build_tree(spans[: queries.SPANS_MAX])

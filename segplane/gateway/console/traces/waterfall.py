@@ -19,7 +19,7 @@ _BAR_WIDTH_MIN = 2
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class TraceView:
     """The part of a trace that an address asks for; no zoom is all of its time."""
 
     first: int = 0
@@ -28,7 +28,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class WaterfallRow:
     """One row: a node, its bar, and notes about it."""
 
     node: Node
@@ -44,7 +44,7 @@ class Row:
 class Waterfall:
     """The rows of a page out of `rows_total`, and the facts of the whole trace."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[WaterfallRow, ...]
     rows_total: int
     first: int
     shown: TimeRange
@@ -61,7 +61,7 @@ class Waterfall:
         return timing.duration_text(self.whole.end.nanos - self.whole.start.nanos)
 
 
-def parse_view(parameters: Mapping[str, str], closed: Sequence[str]) -> View:
+def parse_view(parameters: Mapping[str, str], closed: Sequence[str]) -> TraceView:
     """Parse the parameters of an address. Raises QueryRefusal."""
     first = parameters.get("first") or "0"
     if not (first.isascii() and first.isdigit() and len(first) < 10):
@@ -70,10 +70,10 @@ def parse_view(parameters: Mapping[str, str], closed: Sequence[str]) -> View:
         raise QueryRefusal(f"{len(closed):,} subtrees are closed, at most {CLOSED_MAX} can be")
     zoom = {"from": parameters.get("zoom_from", ""), "to": parameters.get("zoom_to", "")}
     has_zoom = all(zoom.values())
-    return View(int(first), tuple(closed), parse_range(zoom, 0) if has_zoom else None)
+    return TraceView(int(first), tuple(closed), parse_range(zoom, 0) if has_zoom else None)
 
 
-def waterfall(roots: Sequence[Node], view: View) -> Waterfall:
+def waterfall(roots: Sequence[Node], view: TraceView) -> Waterfall:
     """Lay out the rows of a page; a trace without spans has none."""
     nodes = preorder(roots)
     whole = absolute_range(
@@ -125,7 +125,7 @@ def _runs_during(node: Node, zoom: TimeRange) -> bool:
     return node.start_nanos < zoom.end.nanos and node.end_nanos >= zoom.start.nanos
 
 
-def _row(node: Node, shown: TimeRange, is_critical: bool, is_closed: bool) -> Row:
+def _row(node: Node, shown: TimeRange, is_critical: bool, is_closed: bool) -> WaterfallRow:
     start, length = shown.start.nanos, shown.end.nanos - shown.start.nanos
     left_edge = min(max(node.start_nanos - start, 0), length) * WIDTH // length
     right_edge = min(max(node.end_nanos - start, 0), length) * WIDTH // length
@@ -133,7 +133,7 @@ def _row(node: Node, shown: TimeRange, is_critical: bool, is_closed: bool) -> Ro
     width = max(right_edge - left_edge, _BAR_WIDTH_MIN)
     is_unfinished = node.span is not None and node.span.duration_nanos is None
     duration = timing.duration_text(node.end_nanos - node.start_nanos)
-    return Row(
+    return WaterfallRow(
         node,
         left_edge,
         width,

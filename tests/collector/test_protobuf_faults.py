@@ -160,6 +160,7 @@ def test_a_hundred_damaged_records_are_named_and_the_others_counted() -> None:
     assert valid.cause.endswith("; and 1 more)")
 
 
+@pytest.mark.long
 @pytest.mark.one_meta
 def test_both_protocols_name_the_same_fault(
     ground: Ground, start_collector: StartCollector

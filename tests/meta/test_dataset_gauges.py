@@ -49,6 +49,7 @@ def age(scene: TwoDatasets, seconds: int) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_measured_dataset_has_its_name_and_all_others_have_one(scene: TwoDatasets) -> None:
     for offset, datasets in enumerate(([scene.web], [scene.app], [scene.web, scene.app])):
         scene.collector.commit(scene.stream, offset, *datasets)
@@ -141,6 +142,7 @@ def test_shards_are_unleased_from_the_end_of_the_lease_of_the_last_nursery(
     assert values("segplane_meta_nursery_lag_seconds") == {"unleased": pytest.approx(90, abs=10)}
 
 
+@pytest.mark.long
 def test_gauges_are_absent_while_postgres_does_not_answer(scene: TwoDatasets) -> None:
     running, settings = scene.server.running, scene.server.settings
     stopped = Transactions(Database(DatabaseSettings(url="postgresql://meta@127.0.0.1:1/meta")))

@@ -4,6 +4,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from sqlalchemy import text
 
 from meta.access import ANONYMOUS
@@ -48,6 +49,7 @@ def free(bound: str) -> float:
     return META.get_sample_value("segplane_free_places", {"bound": bound}) or 0.0
 
 
+@pytest.mark.long
 def test_the_nearest_five_ends_of_tokens_are_shown_and_those_that_are_due_counted(
     meta_server: MetaServer,
 ) -> None:
@@ -116,6 +118,7 @@ def test_a_short_lived_certificate_counts_in_the_last_third_of_its_validity_only
     assert count_at(timedelta(hours=17)) == 1
 
 
+@pytest.mark.long
 def test_the_end_of_a_certificate_is_shown_while_its_process_reports(
     meta_server: MetaServer, tmp_path: Path
 ) -> None:

@@ -113,6 +113,7 @@ def test_read_takes_bounds_and_columns(
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.long
 def test_sql_has_a_view_for_each_dataset_and_signal(
     run: RunCommand, segments: SegmentWriter
 ) -> None:

@@ -59,6 +59,7 @@ def metrics(
     return segments
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("constants", some_or_all(CONSTANTS, 3))
 def test_a_filter_finds_texts_beyond_the_bounds(
     metrics: SegmentWriter,

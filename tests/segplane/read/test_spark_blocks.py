@@ -14,6 +14,7 @@ from tests.support.meta.server import MetaServer
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.long
 def test_blocks_run(
     spark: SparkSession,
     meta_server: MetaServer,

@@ -11,5 +11,6 @@ if (form && area && languages) {
   watchRuns(form);
   edit(area, languages, form.dataset.names ?? "");
 }
-if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", drawResult);
-else drawResult();
+// This script may run before uPlot, which is deferred, and after the page was parsed.
+if (document.readyState === "complete") drawResult();
+else window.addEventListener("load", () => drawResult(), { once: true });

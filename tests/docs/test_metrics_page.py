@@ -11,7 +11,7 @@ from meta.metrics import REGISTRIES
 from tests.docs.metrics_page import DOCS, names_on, page
 
 PAGE = DOCS / "metrics.md"
-# What the main module of each process imports, in the process.
+# Imports of the main module of each process, made in the process.
 PROCESSES = {
     "meta": ("meta", ["meta"]),
     "collector": ("collector", ["collector"]),

@@ -24,7 +24,7 @@ class QueryAsk:
     text: str = ""
     version: str = ""
     at: str = ""
-    # Where the page was opened from; the other pages go on with it.
+    # The dataset of the page before; the other pages continue with it.
     dataset: str = ""
     # The person's choice of UTC or local time, which scripts read.
     zone: str = ""

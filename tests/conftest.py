@@ -1,5 +1,8 @@
 """Fixtures for every test: one Postgres a session; a database a test, or a module (`one_meta`)."""
 
+import meta.grpc_core  # noqa: F401 - before grpc, which reads it once
+
+# isort: split
 import gc
 import os
 from collections.abc import Iterator

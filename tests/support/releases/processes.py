@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -77,6 +78,8 @@ class ReleaseProcess:
             with self._arrived:
                 self.lines.append(line)
                 self._arrived.notify_all()
+            # Pytest shows it beside a test that fails.
+            sys.stderr.write(f"{self.module}: {line}")
         with self._arrived:
             self._is_over = True
             self._arrived.notify_all()

@@ -215,6 +215,16 @@ test-browser: $(READY) ## The tests of the console in a real browser, where `mak
 screenshots: $(READY) browser ## Pictures of the console's pages for docs/console.md, light and dark
 	SCREENSHOTS=docs/images $(BIN)/python -m pytest -q -m browser $(BROWSER_TESTS)/test_pictures.py
 
+# Debian's Prometheus and Alertmanager, for the tests of deploy/.
+PROMETHEUS := build/prometheus
+
+.PHONY: prometheus
+prometheus: $(PROMETHEUS)/prometheus ## Unpack Debian's Prometheus and Alertmanager below build/prometheus for the tests (needs apt-get; 140 MB)
+
+$(PROMETHEUS)/prometheus: tests/support/prometheus/install.sh
+	@if command -v apt-get >/dev/null; then $< $(@D) && touch $@; \
+	else echo "make prometheus: no apt-get found, so tests with Prometheus are skipped" >&2; fi
+
 # Foreign clients and an S3 server that the tests use where they are present; versions are checked by Go's checksum database.
 TOOLS := build/tools
 GRPCURL := github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4

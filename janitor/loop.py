@@ -136,6 +136,7 @@ def run_once(job: Job, tools: Callable[[], Tools]) -> str:
     """Run one job; returns why it failed, "" if it did not. A failure is logged and counted."""
     started = time.monotonic()
     job_log = log.bind(job=job.name)
+    failures = metrics.JANITOR_CHORE_FAILURES.labels(job.name)
     try:
         job.run(tools())
     except DeletionHeld as error:
@@ -154,5 +155,5 @@ def run_once(job: Job, tools: Callable[[], Tools]) -> str:
     else:
         metrics.JANITOR_CHORE_SECONDS.labels(job.name).observe(time.monotonic() - started)
         return ""
-    metrics.JANITOR_CHORE_FAILURES.labels(job.name).inc()
+    failures.inc()
     return failure

@@ -11,6 +11,7 @@ from prometheus_client import REGISTRY, Counter, Gauge, Histogram
 
 from meta import call_metrics, process_metrics
 from meta.process.installed import installed_release
+from meta.process_metrics import preset
 
 _SERVICES = ("meta", "collector", "nursery", "merge_worker", "janitor", "gateway")
 REGISTRIES = {service: process_metrics.registry() for service in _SERVICES}
@@ -201,6 +202,11 @@ THROTTLED_EXPORTS = _collector_counter(
     " exports_in_flight, memory). A rise: a sender exceeds its share, and has to retry later.",
     ["limit"],
 )
+BUFFER_LIMIT_BYTES = Gauge(
+    "segplane_collector_buffer_limit_bytes",
+    "Most bytes of exports that are not yet acknowledged. Near it: exports get UNAVAILABLE.",
+    registry=COLLECTOR,
+)
 USAGE_AGE_SECONDS = Gauge(
     "segplane_collector_usage_age_seconds",
     "Age of the usage that a quota was checked by. A rise: meta is slow, quotas are enforced late.",
@@ -261,3 +267,22 @@ BRAKED_DATASETS = _janitor_gauge(
     "segplane_janitor_braked_datasets",
     "Datasets that would lose much at once. Above 0: segplane deletion.",
 )
+
+_SIGNALS = ("logs", "traces", "metrics")
+# Outcomes of exports that were taken, and codes and reasons of refusals.
+_OUTCOMES = (
+    *("accepted", "duplicate", "empty", "unavailable"),
+    *("invalid_argument", "unauthenticated", "permission_denied", "not_found"),
+    *("resource_exhausted", "token_limit", "quota_exceeded"),
+)
+preset(EXPORTS, _SIGNALS, _OUTCOMES)
+for _by_signal in (RECORDS, EXPORT_BYTES, REJECTED_RECORDS, OUT_OF_WINDOW_RECORDS):
+    preset(_by_signal, _SIGNALS)
+preset(call_metrics.HTTP_SECONDS, ("GET",), ("/healthz",), ("200",))
+preset(THROTTLED_EXPORTS, ("bytes_per_sec", "exports_in_flight", "memory", "merge_debt"))
+preset(FLUSH_SECONDS, ("put", "commit"))
+preset(RESTRICTED_CALLS, ("stranger",), ("health",))
+preset(TX_RETRIES, ("40001", "40P01"))
+preset(CLOCK_STEPS, ("forward", "backward"))
+preset(MERGE_TASKS, ("completed", "failed", "deferred", "lost", "given_up", "dropped"))
+preset(DELETED_OBJECTS, ("tombstoned", "table_metadata", "unfinished", "orphan"))

@@ -1,6 +1,9 @@
 """Metrics that every process has: its release, and what strangers make its libraries meet."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from collections.abc import Iterable
+from itertools import product
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 LIBRARY_MESSAGES = Counter(
     "segplane_library_messages_total",
@@ -23,6 +26,19 @@ BUILD_INFO = Gauge(
     registry=None,
 )
 METRICS = (LIBRARY_MESSAGES, METRICS_FAULTS, BUILD_INFO)
+
+
+def preset(metric: Counter | Gauge | Histogram, *labels: Iterable[str]) -> None:
+    """Make the children of a metric for all combinations of these values of its labels.
+
+    They start at 0. Prometheus sees an increase only between two values: without a 0 the first
+    event of a process is none.
+    """
+    for values in product(*labels):
+        metric.labels(*values)
+
+
+preset(LIBRARY_MESSAGES, ("warning", "error"))
 
 
 def registry() -> CollectorRegistry:

@@ -5,6 +5,7 @@ from functools import partial
 from prometheus_client import Counter, Gauge, Histogram
 
 from meta.metrics import NURSERY, SECONDS_BUCKETS
+from meta.process_metrics import preset
 
 _gauge = partial(Gauge, registry=NURSERY)
 _counter = partial(Counter, registry=NURSERY)
@@ -64,4 +65,12 @@ QUARANTINED_SLICES = _counter(
 REAPED_BABIES = _counter(
     "segplane_nursery_reaped_babies_total",
     "Baby segments deleted after all their datasets had merged them. A rise: more ingest.",
+)
+preset(NURSERY_CYCLE_SECONDS, ("job", "register", "reap"))
+preset(
+    QUARANTINED_SLICES,
+    (
+        *("undecodable", "corrupt_baby", "corrupt_slice", "outside_window"),
+        *("no_route", "no_entry", "unannounced"),
+    ),
 )

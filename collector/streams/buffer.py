@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from collector.fair_queue import FairQueue
 from collector.refusal import Refusal, over_limit, unavailable
-from meta.metrics import BUFFERED_BYTES
+from meta.metrics import BUFFER_LIMIT_BYTES, BUFFERED_BYTES
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
@@ -43,6 +43,7 @@ class MemoryBudget:
     def __post_init__(self) -> None:
         # Read when it is asked for: every export changes it several times.
         BUFFERED_BYTES.set_function(lambda: self.size_bytes)
+        BUFFER_LIMIT_BYTES.set(self.size_bytes_max)
 
     def open(self, token_id: str, token_size_bytes_max: int | None = None) -> "Charge":
         """Open a charge of 0 bytes; a token may have its own limit."""

@@ -29,6 +29,7 @@ import structlog
 
 from meta import metrics
 from meta.errors import DeadlineExceeded, MetaError, RaceLost, Unavailable
+from meta.process_metrics import preset
 from meta.store.engine.pool import Conflict
 
 Request = TypeVar("Request")
@@ -101,6 +102,8 @@ class Committer(Generic[Request, Answer, Session]):
     def __post_init__(self) -> None:
         self._places = max(self.batches_max, self.full_batches_max)
         self._threads = ThreadPoolExecutor(self._places, thread_name_prefix=self.name)
+        preset(metrics.COMMIT_BATCH_CALLS, (self.name,))
+        preset(metrics.COMMIT_BATCH_FAILURES, (self.name,))
 
     async def submit(self, request: Request) -> Answer:
         """Commit one request together with those that wait. Raises the error that refuses it."""

@@ -54,6 +54,7 @@ def repeat(job: BackgroundJob, shutdown: Shutdown) -> None:
 
 def attempt(name: str, run: Callable[[], object]) -> bool:
     """Run some work once; count and log its failure. True if it succeeded."""
+    failures = metrics.BACKGROUND_FAILURES.labels(name)
     try:
         run()
     except MetaError as error:
@@ -63,5 +64,5 @@ def attempt(name: str, run: Callable[[], object]) -> bool:
     else:
         metrics.BACKGROUND_SUCCESS.labels(name).set(time.time())
         return True
-    metrics.BACKGROUND_FAILURES.labels(name).inc()
+    failures.inc()
     return False

@@ -10,6 +10,7 @@ from grpc_health.v1.health import aio as health_aio
 
 from meta import metrics
 from meta.errors import Unavailable
+from meta.process_metrics import preset
 from meta.store.engine.database_probe import DatabaseProbe
 from meta.store.engine.operator_causes import Cause, Occurrence
 from meta.store.engine.pool import Database
@@ -44,6 +45,7 @@ class HealthWatch:
         self._report = report
         self._state = DatabaseState.UP
         self._logged: set[Cause] = set()
+        preset(metrics.DATABASE_CAUSES, [cause.value for cause in Cause])
 
     def check(self) -> None:
         """Ask Postgres once and report a change."""

@@ -5,7 +5,7 @@ between the processes.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from dataplane.settings import client_tls
 from meta.client.channel import ClientTls
 from meta.process.environment import Environment
 from meta.process.exits import ConfigError
-from segplane.stack import console, ingest_token, self_telemetry
+from segplane.stack import console, ingest_token, metrics_targets, self_telemetry
 from segplane.stack.defaults import HOST, META_PORT, PORT_MAX
 
 # Wildcard addresses of listeners, and the address by which local clients reach them.
@@ -62,6 +62,9 @@ class StackSettings:
     object_store_url: str = ""
     is_unsafe_grace: bool = False
     has_self_telemetry: bool = False
+    # Each process serves metrics, at the port in `metrics_ports` by its setting.
+    has_metrics: bool = False
+    metrics_ports: Mapping[str, int] = field(default_factory=dict)
     # The console changes with the gateway's rights.
     has_console_changes: bool = False
     inherited: Mapping[str, str] = field(default_factory=dict)
@@ -152,15 +155,22 @@ def meta_endpoint(
     return host or bind_host, int(bind_port) if port is None else port
 
 
-def ports_of(settings: StackSettings, has_collector: bool, has_gateway: bool) -> dict[str, int]:
-    """Ports of the parts that run, by the options that set them."""
+def processes_of(settings: StackSettings, parts: Sequence[str]) -> list[str]:
+    """Processes of the parts: the pipeline is one, or two if each has a setting of Spark."""
+    names = (APART if p == PIPELINE and runs_apart(settings) else (p,) for p in parts)
+    return [process for processes in names for process in processes]
+
+
+def ports_of(settings: StackSettings, parts: Sequence[str]) -> dict[str, int]:
+    """Ports of meta and of the parts that run, by the options and settings that set them."""
     ports = {"--meta-port": settings.meta_port}
-    if has_collector:
+    if "collector" in parts:
         ports["--otlp-grpc-port"] = settings.otlp_grpc_port
         ports["--otlp-http-port"] = settings.otlp_http_port
-    if has_gateway:
+    if "gateway" in parts:
         ports["--gateway-port"] = settings.gateway_port
-    return ports
+    processes = ("meta", *processes_of(settings, parts))
+    return ports | metrics_targets.ports_of(settings, processes)
 
 
 def with_ports(settings: StackSettings, ports: Mapping[str, int]) -> StackSettings:
@@ -171,6 +181,7 @@ def with_ports(settings: StackSettings, ports: Mapping[str, int]) -> StackSettin
         otlp_grpc_port=ports.get("--otlp-grpc-port", 0),
         otlp_http_port=ports.get("--otlp-http-port", 0),
         gateway_port=ports.get("--gateway-port", 0),
+        metrics_ports={name: port for name, port in ports.items() if not name.startswith("--")},
     )
 
 
@@ -198,6 +209,7 @@ def meta_environment(settings: StackSettings, database_url: str) -> dict[str, st
         "META_BIND": settings.meta_bind,
         "META_DATABASE_URL": database_url,
         "META_OBJECT_STORE_URL": store,
+        **metrics_targets.environment_of(settings, "meta"),
     }
 
 
@@ -209,6 +221,7 @@ def environment_of(settings: StackSettings, process: str) -> dict[str, str]:
         environment[f"{prefix}META_ADDRESS"] = settings.meta_address
         environment[f"{prefix}META_AUTH_TOKEN"] = settings.meta_auth_token
         environment |= _client_tls(settings.meta_tls, prefix)
+    environment |= metrics_targets.environment_of(settings, process)
     return environment | _places(settings).get(process, {})
 
 

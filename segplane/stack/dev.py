@@ -17,7 +17,7 @@ from dataplane.readiness import MetaReadiness, is_serving
 from dataplane.task_runner import RUNNER_STARTED, describe_runner
 from meta.client import MetaClient
 from meta.errors import Unavailable
-from segplane.stack import addresses, config, console, preflight, self_telemetry
+from segplane.stack import addresses, config, console, metrics_targets, preflight, self_telemetry
 from segplane.stack.config import APART, PIPELINE, StackSettings
 from segplane.stack.ingest_token import ready_token
 from segplane.stack.postgres import LOCK_WAIT_SECS, EmbeddedPostgres
@@ -109,11 +109,10 @@ class Stack:
 
     def start_parts(self, *names: str) -> None:
         """Start processes in addition to meta, and wait until they are ready."""
-        apart = config.runs_apart(self.settings)
-        parts = [p for name in names for p in (APART if apart and name == PIPELINE else (name,))]
-        for name in parts:
+        processes = config.processes_of(self.settings, names)
+        for name in processes:
             self._launch(self._spec(name))
-        self._await_ready(*parts)
+        self._await_ready(*processes)
 
     def check(self) -> None:
         """Restart dead processes; call it often. Raises ChildFailed if a restart is useless."""
@@ -137,6 +136,7 @@ class Stack:
         self._is_stopping = True
         if self._run_lock.is_held:
             addresses.remove(self.settings.data_dir)
+            metrics_targets.remove(self.settings.data_dir)
         for names in ((COLLECTOR, GATEWAY), WORKERS, ("meta",)):
             self._stop_children(names)
         if self._postgres is not None:
@@ -162,6 +162,7 @@ class Stack:
             self._start_telemetry()
         self.start_parts(*self._parts)
         addresses.write(self.settings.data_dir, addresses.addresses_of(self.settings))
+        metrics_targets.write(self.settings, tuple(self._children))
 
     def _start_telemetry(self) -> None:
         """Let all processes send telemetry; meta starts again if it did not know where to."""
@@ -194,8 +195,7 @@ class Stack:
                 time.sleep(READY_POLL_SECS)
 
     def _claim_ports(self) -> None:
-        parts = COLLECTOR in self._parts, GATEWAY in self._parts
-        ports = self._free_ports(config.ports_of(self.settings, *parts))
+        ports = self._free_ports(config.ports_of(self.settings, self._parts))
         self.settings = config.with_ports(self.settings, ports)
 
     def _free_ports(self, ports: Mapping[str, int]) -> dict[str, int]:

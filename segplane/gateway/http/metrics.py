@@ -5,6 +5,7 @@ from functools import partial
 from prometheus_client import Counter, Gauge, Histogram
 
 from meta.metrics import GATEWAY
+from meta.process_metrics import preset
 
 _counter = partial(Counter, registry=GATEWAY)
 _gauge = partial(Gauge, registry=GATEWAY)
@@ -82,3 +83,5 @@ FOLLOWED_SEGMENTS = _gauge(
     "Segments of the tables that this process keeps in memory, about 1 KB each. A rise: more or"
     " larger tables are read.",
 )
+preset(QUERIES, ("done", "broken", "gone", "QueryStopped", "TooManyQueries", "InternalError"))
+preset(RESTRICTED_CONNECTIONS, ("connections", "request", "stall"))

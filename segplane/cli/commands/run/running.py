@@ -59,6 +59,10 @@ SelfTelemetry = Annotated[
     bool,
     Option(help="Send the telemetry of all these processes to the dataset segplane."),
 ]
+Metrics = Annotated[
+    bool,
+    Option(help="Serve metrics of each process, and write a file of targets for Prometheus."),
+]
 ConsoleChanges = Annotated[
     bool,
     Option(help="Let the console change things, with the gateway's rights."),
@@ -78,7 +82,7 @@ Ingest token    {token}
 meta            {meta}
                 try: segplane status{hint}
                      segplane segments find{hint}
-{telemetry}logs            {logs}
+{metrics}{telemetry}logs            {logs}
 Ctrl-C stops everything; the data stays in {data_dir}.
 """
 CONSOLE_LINES = """Console         {address}
@@ -89,10 +93,13 @@ TELEMETRY_LINES = """own telemetry   dataset segplane, {kept}
                 try: segplane query{hint} '{query}'
 """
 TELEMETRY_QUERY = "segplane | summarize records = count() by signal, service_name"
+METRICS_LINES = """metrics         {targets}
+                targets of file_sd_configs in Prometheus
+"""
 SERVE_BANNER = """
 meta            {meta}
                 try: segplane datasets list{hint}
-logs            {logs}
+{metrics}logs            {logs}
 Ctrl-C stops it; the data stays in {data_dir}.
 """
 
@@ -109,6 +116,7 @@ def dev(
     object_store_url: StoreUrl = "",
     unsafe_short_grace: UnsafeGrace = False,
     self_telemetry: SelfTelemetry = False,
+    metrics: Metrics = False,
     console_changes: ConsoleChanges = False,
     meta_only: bool = False,
 ) -> None:
@@ -140,6 +148,7 @@ def dev(
         object_store_url=object_store_url,
         is_unsafe_grace=unsafe_short_grace,
         has_self_telemetry=self_telemetry,
+        has_metrics=metrics,
         has_console_changes=console_changes,
         inherited=inherited,
     )
@@ -187,6 +196,7 @@ def _dev_banner(stack: "Stack") -> str:
         meta=settings.meta_address,
         hint=_address_hint(stack),
         folder_hint=_folder_hint(stack),
+        metrics=_metrics_lines(stack),
         telemetry=_telemetry_lines(stack) if settings.has_self_telemetry else "",
         logs=stack.log_dir,
         data_dir=settings.data_dir,
@@ -217,9 +227,17 @@ def _serve_banner(stack: "Stack") -> str:
     return SERVE_BANNER.format(
         meta=settings.meta_address,
         hint=_address_hint(stack),
+        metrics=_metrics_lines(stack),
         logs=stack.log_dir,
         data_dir=settings.data_dir,
     )
+
+
+def _metrics_lines(stack: "Stack") -> str:
+    from segplane.stack.metrics_targets import path_in
+
+    settings = stack.settings
+    return METRICS_LINES.format(targets=path_in(settings.data_dir)) if settings.has_metrics else ""
 
 
 def _folder_hint(stack: "Stack") -> str:

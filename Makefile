@@ -166,6 +166,7 @@ gen: $(READY) ## Generate the committed stubs from protos/
 		--python_out=$(or $(OUT),.) --mypy_out=quiet:$(or $(OUT),.) $(wildcard protos/segments/v1/*.proto)
 	$(if $(OUT),,$(BIN)/python -m tests.docs.kql_page docs/kql.md)
 	$(if $(OUT),,$(BIN)/python -m tests.docs.metrics_page docs/metrics.md)
+	$(if $(OUT),,$(BIN)/python -m tests.docs.alerts_page docs/alerts.md)
 	@mkdir -p build && $(BIN)/python -m grpc_tools.protoc -I protos --include_imports --include_source_info --descriptor_set_out=build/protos.binpb $(wildcard protos/meta/v1/*.proto)
 	$(if $(OUT),,$(BIN)/python -m segplane.gateway.management.openapi build/protos.binpb segplane/gateway/management/openapi.json)
 
@@ -214,6 +215,10 @@ test-browser: $(READY) ## The tests of the console in a real browser, where `mak
 
 screenshots: $(READY) browser ## Pictures of the console's pages for docs/console.md, light and dark
 	SCREENSHOTS=docs/images $(BIN)/python -m pytest -q -m browser $(BROWSER_TESTS)/test_pictures.py
+
+.PHONY: deploy
+deploy: $(READY) ## Render the rules of Prometheus and the configuration of Alertmanager in deploy/
+	$(BIN)/python -m segplane.deploy.rules deploy
 
 # Debian's Prometheus and Alertmanager, for the tests of deploy/.
 PROMETHEUS := build/prometheus

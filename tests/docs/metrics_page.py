@@ -1,20 +1,21 @@
 """The tables of docs/metrics.md, from the definitions of the metrics: `make gen`.
 
-The page's prose is written by hand. Each table stands between the marks of its name. An alert is
-the condition of docs/operations.md that uses the metric.
+The page's prose is written by hand. Each table stands between the marks of its name.
 """
 
 import importlib
 import re
 import sys
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 
 from prometheus_client import REGISTRY, CollectorRegistry, Metric
 from prometheus_client.metrics import MetricWrapperBase
 
 from meta import metrics, process_metrics
+from segplane.deploy.alerts import ALERTS
+from segplane.deploy.alerts.alert import Alert
+from segplane.deploy.alerts.objectives import LATENESS, LATENESS_EXPRESSION
 
 DOCS = Path(__file__).parents[2] / "docs"
 # Modules that define the metrics of a process outside `meta.metrics`.
@@ -76,7 +77,7 @@ def _row(family: Metric, labels: Iterable[str]) -> str:
         f"{family.type}, {unit}",
         ", ".join(f"`{label}`" for label in labels),
         family.documentation,
-        "; ".join(_alerts(family.name)),
+        ", ".join(_alerts(family.name)),
     )
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
@@ -86,18 +87,16 @@ def _table(rows: Iterable[str]) -> str:
 
 
 def _alerts(name: str) -> list[str]:
-    """Return the conditions for an alert that use a metric."""
+    """Return links to the alerts that use a metric."""
     uses = re.compile(rf"\b{name}(_total|_bucket|_sum|_count)?\b")
-    return [condition for condition in _conditions() if uses.search(condition)]
+    return [
+        f"[{a.name}](alerts.md#{a.anchor})" for a in ALERTS if uses.search(_metrics_of_alert(a))
+    ]
 
 
-@cache
-def _conditions() -> list[str]:
-    """Return each condition of the table of alerts; a row may have several."""
-    text = (DOCS / "operations.md").read_text()
-    section = text.partition("\n## Alerts\n")[2].partition("\n## ")[0]
-    cells = re.findall(r"^\| (`.+?) \| ", section, re.MULTILINE)
-    return [condition for cell in cells for condition in re.split(" or (?=`)", cell)]
+def _metrics_of_alert(alert: Alert) -> str:
+    """Return the condition with the expressions that it has recorded."""
+    return alert.condition.replace(LATENESS, LATENESS_EXPRESSION)
 
 
 if __name__ == "__main__":

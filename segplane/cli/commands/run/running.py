@@ -1,6 +1,7 @@
 """segplane dev and migrate: commands that run processes on this machine."""
 
 import contextlib
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
@@ -131,11 +132,10 @@ def dev(
     from segplane.cli.process_settings import require_valid
     from segplane.stack import config
     from segplane.stack.dev import PARTS, Stack
-    from segplane.stack.self_telemetry import why_not
 
     inherited = config.inherited_environment()
-    if self_telemetry and (refusal := _NO_COLLECTOR if meta_only else why_not(inherited)):
-        raise usage(refusal)
+    if self_telemetry:
+        _require_destination(inherited, meta_only)
     meta_host, meta_port = config.meta_endpoint(inherited, host, meta_port)
     settings = config.StackSettings(
         data_dir=data_dir,
@@ -182,6 +182,14 @@ def migrate(
             if finish:
                 is_raised = migrations.finish(database)
                 print(f"the upgrade {'is finished' if is_raised else 'was finished before'}")
+
+
+def _require_destination(inherited: Mapping[str, str], meta_only: bool) -> None:
+    """Raise UsageError if the processes cannot send their telemetry to their own collector."""
+    from segplane.stack.self_telemetry import why_not
+
+    if refusal := _NO_COLLECTOR if meta_only else why_not(inherited):
+        raise usage(refusal)
 
 
 def _dev_banner(stack: "Stack") -> str:

@@ -1,0 +1,1 @@
+"""Alerts and dashboards of an installation, from which the files in deploy/ are rendered."""

@@ -41,6 +41,7 @@ lock: ## Resolve the lock files anew
 	$(GROUP) --upgrade --group readers -o requirements/readers.lock
 	$(GROUP) --upgrade --group audit -o requirements/audit.lock
 	$(GROUP) --upgrade --group mutation -o requirements/mutation.lock
+	$(GROUP) --upgrade --group dashboards -o requirements/dashboards.lock
 	$(GROUP) --upgrade --group readers-spark -o requirements/readers-spark.lock
 	$(UV) pip compile --upgrade --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements/build.lock
 
@@ -216,9 +217,18 @@ test-browser: $(READY) ## The tests of the console in a real browser, where `mak
 screenshots: $(READY) browser ## Pictures of the console's pages for docs/console.md, light and dark
 	SCREENSHOTS=docs/images $(BIN)/python -m pytest -q -m browser $(BROWSER_TESTS)/test_pictures.py
 
+# Grafana's SDK, in an environment of its own: the product does not need it.
+DASHBOARDS := build/dashboards
+
 .PHONY: deploy
-deploy: $(READY) ## Render the rules of Prometheus and the configuration of Alertmanager in deploy/
+deploy: $(READY) $(DASHBOARDS)/.ready ## Render the rules of Prometheus, the configuration of Alertmanager and Grafana's dashboards in deploy/
 	$(BIN)/python -m segplane.deploy.rules deploy
+	PYTHONPATH=. $(DASHBOARDS)/bin/python -P -m segplane.deploy.dashboards deploy/grafana
+
+$(DASHBOARDS)/.ready: requirements/dashboards.lock $(READY)
+	@test -x $(@D)/bin/python || $(BIN)/python -m venv $(@D)
+	@$(UV) pip install --quiet --python $(@D)/bin/python --require-hashes -r requirements/dashboards.lock
+	@touch $@
 
 # Debian's Prometheus and Alertmanager, for the tests of deploy/.
 PROMETHEUS := build/prometheus

@@ -42,8 +42,13 @@ READER_ROOTS = (
 READER_PACKAGES = ("meta", "segments", "kql", "dataplane", "segplane", "pyspark_segplane")
 MOVED = ("segments", "kql", "dataplane")
 MOVED_TO = "segplane"
-# In the tree only: one stands in for a moved package, the other is bundled into a served file.
-TREE_ONLY = (Path("segplane", "kql"), Path("segplane", "gateway", "console", "scripts"))
+# In the tree only: one stands in for a moved package, one is bundled into a served file, and the
+# last needs Grafana's SDK to write files of deploy/.
+TREE_ONLY = (
+    Path("segplane", "kql"),
+    Path("segplane", "gateway", "console", "scripts"),
+    Path("segplane", "deploy", "dashboards"),
+)
 # Registers the classes of generated stubs under the name of their module, which pickle uses.
 _STUB_BUILDER = "BuildTopDescriptorsAndMessages"
 

@@ -10,7 +10,10 @@ import pytest
 
 from tests.support.wheels import PACKAGES, ROOT, Wheels, build_wheels, copy_tree, names_in, unpack
 
-TREE_ONLY = {ROOT / "segplane/kql", ROOT / "segplane/gateway/console/scripts"}
+TREE_ONLY = {
+    *(ROOT / "segplane/kql", ROOT / "segplane/gateway/console/scripts"),
+    ROOT / "segplane/deploy/dashboards",
+}
 PROCESSES = {"collector", "nursery", "merge_worker", "janitor"}
 # Neither the tree nor an editable installation is on the path: -I and -S skip both.
 IMPORT_ALL = """

@@ -10,7 +10,8 @@ import yaml
 from segplane.deploy import durations, rules
 from segplane.deploy.alerts import ALERTS
 from segplane.deploy.alerts.alert import Alert
-from tests.deploy.rule_cases import CASES, RuleCase, Series
+from tests.deploy.rule_case import RuleCase, Series
+from tests.deploy.rule_cases import CASES
 from tests.support.prometheus.programs import program
 
 ROOT = Path(__file__).parents[2]

@@ -20,6 +20,8 @@ QUOTING = ("docs/glossary.md", "docs/contributing/style.md", "CHANGELOG.md")
 # Names of 0.1.0 that stay for a release.
 KEPT = (
     *("segplane_janitor_chore_failures_total", "segplane_janitor_chore_seconds", "`chore`"),
+    # The label in an alert.
+    "installation, chore",
     *("chore_failed", "META_BEAT_LEASE_SECS"),
 )
 # Records keep their text.

@@ -28,8 +28,8 @@ ALERTS = (
         "max by (installation) (segplane_nursery_parked_streams) > 0",
         Severity.WARNING,
         "A baby segment is missing or unreadable, and the records behind it are late.",
-        "`segplane streams list` names the stream;"
-        " [damage and repair](operations.md#damage-and-repair) says how to go on.",
+        "`segplane streams list` names the stream"
+        " ([damage and repair](operations.md#damage-and-repair)).",
         hold="steady",
         caused_by=META_CAUSES,
     ),

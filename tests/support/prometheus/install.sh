@@ -19,7 +19,15 @@ for package in debs/*.deb; do
 done
 rm -rf debs lists cache
 
-ln -sf root/usr/bin/prometheus-alertmanager alertmanager
+# Debian's Alertmanager has absolute paths of its templates: make them paths below the folder that it
+# is started in, of the same length.
+LC_ALL=C sed -i "s|/usr/share/prometheus/alertmanager|usr//share/prometheus/alertmanager|g" \
+  root/usr/bin/prometheus-alertmanager
+cat > alertmanager.new <<SH
+#!/bin/sh
+cd "$folder/root" && exec ./usr/bin/prometheus-alertmanager "\$@"
+SH
+chmod +x alertmanager.new && mv alertmanager.new alertmanager
 ln -sf root/usr/bin/amtool amtool
 ln -sf root/usr/bin/promtool promtool
 ./promtool --version

@@ -6,8 +6,8 @@ from tests.deploy.rule_case import (
     LONG_STEP,
     THREE_DAYS,
     RuleCase,
-    of_metas,
     of,
+    of_metas,
 )
 
 BUDGET_CASES = (

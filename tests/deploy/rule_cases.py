@@ -11,9 +11,9 @@ from tests.deploy.rule_case import (
     database_case,
     gauge_case,
     none_case,
+    of,
     of_metas,
     rate_case,
-    of,
 )
 
 CASES = (

@@ -1,7 +1,8 @@
 """`make soak`: a steady load through everything for half an hour; nothing may grow or be lost.
 
 Exits with 1 on growth of memory, open files, connections, backlog or temporary files, on a record
-that is not there exactly once, on a process that died, and on a bar that does not hold.
+that is not there exactly once, on a process that died, on an alert of deploy/ that was pending or
+firing, and on a bar that does not hold.
 SOAK_MINUTES and SOAK_MB_PER_SEC (of OTLP) say how long and how much; by default 30 minutes at half
 of what the machine takes, which a burst measures first.
 """
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.freshness import freshness_result
 from benchmarks.harness import pictures, results
+from benchmarks.soak.alert_watch import alert_watch
 from benchmarks.soak.capacity import measure_capacity
 from benchmarks.soak.load import Progress, SoakLoad
 from benchmarks.soak.logs import count_warnings
@@ -82,11 +84,13 @@ class Soak:
         rate = self.settings.mb_per_sec or self._half_capacity(tokens[BURST])
         print(f"{rate:.1f} MB/s of OTLP for {self.settings.minutes:g} min", flush=True)
         load = SoakLoad(address, loaded, rate, 60 * self.settings.minutes)
-        with WrittenBytes(self.soak.objects_dir) as written:
+        watching = alert_watch(self.soak, self.soak.stack.settings.data_dir / "prometheus")
+        with watching as watch, WrittenBytes(self.soak.objects_dir) as written:
             with Markers(self.client, address, tokens[DATASET]) as markers:
                 progress, freshened = run_load(self.soak, load, markers, self._tick)
             self._check_sent(progress, markers)
             print(f"drained in {drain(self.soak, self.client):.0f} s")
+            self.findings += watch.findings()
             self._stop_all()
         self._check_growth()
         self._check_records(progress)

@@ -130,6 +130,7 @@ def soak_stack() -> Iterator[SoakStack]:
                 otlp_http_port=0,
                 gateway_port=0,
                 database_url=postgres.url,
+                has_metrics=True,
                 inherited=environment,
             )
             with Stack(settings, lambda line: print(f"  {line}", flush=True)) as stack:

@@ -173,7 +173,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "GetResource": (_R, _G, _C),
         "UpdateResource": (_C,),
         "ListResources": (_R, _G, _C),
-        "GetDatasetNumbers": (_R, _G, _C),
+        **dict.fromkeys(("GetDatasetNumbers", "ListDatasetNumbers"), (_R, _G, _C)),
         # A vacuum ends the time in which a dataset's past can be read.
         "VacuumDatasets": (),
         "GetVacuum": (_O,),
@@ -187,6 +187,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
     },
     "StatusService": {
         **dict.fromkeys(("ListProcesses", "PlanDeletion", "PreviewRetention"), (_J, _O, _C)),
+        **dict.fromkeys(("GetPipelineSummary", "ListStreams", "ListMergeAttempts"), (_J, _O, _C)),
         **dict.fromkeys(("ListFreshness", "ExplainDataset", "ListLineage"), (_J, _R, _C)),
     },
 }
@@ -218,7 +219,12 @@ _SCOPED_ROWS: dict[str, tuple[str, ...]] = {
         "HandOutTable",
     ),
     # For datasets and their groups only.
-    "ResourcesService": ("GetResource", "ListResources", "GetDatasetNumbers"),
+    "ResourcesService": (
+        "GetResource",
+        "ListResources",
+        "GetDatasetNumbers",
+        "ListDatasetNumbers",
+    ),
 }
 _SCOPED = frozenset(
     f"/meta.v1.{service}/{rpc}" for service, rpcs in _SCOPED_ROWS.items() for rpc in rpcs

@@ -14,7 +14,7 @@ from meta.services.damage import damage, quarantine
 from meta.services.deletion import objects
 from meta.services.iceberg import tables
 from meta.services.lookup import changes, unmerged_babies
-from meta.services.merging import exclusions, merge_plan
+from meta.services.merging import exclusions, merge_attempts, merge_plan
 from meta.services.pins import pins
 from meta.services.registration import deduplication, registrations
 from meta.services.resources import (
@@ -33,8 +33,10 @@ from meta.services.status import (
     explanations,
     freshness,
     lineages,
+    pipeline,
     processes,
     retention_preview,
+    stream_lists,
 )
 from meta.services.streams import nursery_shards, stream_offsets
 from meta.services.workers import workers
@@ -66,7 +68,17 @@ OPERATIONS = (
     workers,
 )
 RESOURCES = (resources, dataset_numbers, groups, locks, vacuums, creator_quotas)
-STATUS = (processes, freshness, explanations, deletion_plan, retention_preview, lineages)
+STATUS = (
+    processes,
+    freshness,
+    explanations,
+    deletion_plan,
+    retention_preview,
+    lineages,
+    pipeline,
+    stream_lists,
+    merge_attempts,
+)
 
 
 def find_in(modules: Sequence[ModuleType], server: ServerParts) -> Callable[[str], Any]:

@@ -1460,26 +1460,37 @@ class ExplainMergePlanRequest(_message.Message):
     DATASET_NAME_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
     CURSOR_FIELD_NUMBER: _builtins.int
+    SEGMENT_ID_FIELD_NUMBER: _builtins.int
     dataset_name: _builtins.str
     """Limit to one dataset."""
     limit: _builtins.int
     """Most segments to answer; 0 = 1,000, at most 10,000."""
     cursor: _builtins.str
     """next_cursor of the page before; empty = the first page. Bound to dataset_name."""
+    segment_id: _builtins.str
+    """Only this live segment, in place of the other fields; NOT_FOUND if there is none. Unset = those of
+    datasets.
+    """
     def __init__(
         self,
         *,
         dataset_name: _builtins.str | None = ...,
         limit: _builtins.int = ...,
         cursor: _builtins.str = ...,
+        segment_id: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name", "dataset_name", b"dataset_name"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name", "_segment_id", b"_segment_id", "dataset_name", b"dataset_name", "segment_id", b"segment_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name", "cursor", b"cursor", "dataset_name", b"dataset_name", "limit", b"limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name", "_segment_id", b"_segment_id", "cursor", b"cursor", "dataset_name", b"dataset_name", "limit", b"limit", "segment_id", b"segment_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__dataset_name: _TypeAlias = _typing.Literal["dataset_name"]  # noqa: Y015
     _WhichOneofArgType__dataset_name: _TypeAlias = _typing.Literal["_dataset_name", b"_dataset_name"]  # noqa: Y015
+    _WhichOneofReturnType__segment_id: _TypeAlias = _typing.Literal["segment_id"]  # noqa: Y015
+    _WhichOneofArgType__segment_id: _TypeAlias = _typing.Literal["_segment_id", b"_segment_id"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__dataset_name) -> _WhichOneofReturnType__dataset_name | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__segment_id) -> _WhichOneofReturnType__segment_id | None: ...
 
 Global___ExplainMergePlanRequest: _TypeAlias = ExplainMergePlanRequest  # noqa: Y015
 

@@ -723,6 +723,82 @@ class GetDatasetNumbersResponse(_message.Message):
 Global___GetDatasetNumbersResponse: _TypeAlias = GetDatasetNumbersResponse  # noqa: Y015
 
 @_typing.final
+class ListDatasetNumbersRequest(_message.Message):
+    """Request of ListDatasetNumbers."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of the datasets, at most 100, each once."""
+
+    def __init__(
+        self,
+        *,
+        ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ids", b"ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDatasetNumbersRequest: _TypeAlias = ListDatasetNumbersRequest  # noqa: Y015
+
+@_typing.final
+class ListDatasetNumbersResponse(_message.Message):
+    """Response of ListDatasetNumbers."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASETS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def datasets(self) -> _containers.RepeatedCompositeFieldContainer[Global___ListedDatasetNumbers]:
+        """Numbers of the datasets that are there, by id."""
+
+    def __init__(
+        self,
+        *,
+        datasets: _abc.Iterable[Global___ListedDatasetNumbers] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["datasets", b"datasets"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDatasetNumbersResponse: _TypeAlias = ListDatasetNumbersResponse  # noqa: Y015
+
+@_typing.final
+class ListedDatasetNumbers(_message.Message):
+    """Numbers of one dataset."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NUMBERS_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Id of the dataset."""
+    @_builtins.property
+    def numbers(self) -> Global___GetDatasetNumbersResponse:
+        """Its numbers."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        numbers: Global___GetDatasetNumbersResponse | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["numbers", b"numbers"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "numbers", b"numbers"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListedDatasetNumbers: _TypeAlias = ListedDatasetNumbers  # noqa: Y015
+
+@_typing.final
 class VacuumDatasetsRequest(_message.Message):
     """Request of VacuumDatasets."""
 

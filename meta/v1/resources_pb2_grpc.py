@@ -57,6 +57,11 @@ class ResourcesServiceStub:
                 request_serializer=meta_dot_v1_dot_resources__pb2.GetDatasetNumbersRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_resources__pb2.GetDatasetNumbersResponse.FromString,
                 _registered_method=True)
+        self.ListDatasetNumbers = channel.unary_unary(
+                '/meta.v1.ResourcesService/ListDatasetNumbers',
+                request_serializer=meta_dot_v1_dot_resources__pb2.ListDatasetNumbersRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.ListDatasetNumbersResponse.FromString,
+                _registered_method=True)
         self.VacuumDatasets = channel.unary_unary(
                 '/meta.v1.ResourcesService/VacuumDatasets',
                 request_serializer=meta_dot_v1_dot_resources__pb2.VacuumDatasetsRequest.SerializeToString,
@@ -152,6 +157,13 @@ class ResourcesServiceServicer:
     def GetDatasetNumbers(self, request, context):
         """Reads the numbers of a dataset's live segments at a version: exactly those that FindSegments
         returns then.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListDatasetNumbers(self, request, context):
+        """Reads the current numbers of several datasets at once.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -274,6 +286,11 @@ def add_ResourcesServiceServicer_to_server(servicer, server):
                     servicer.GetDatasetNumbers,
                     request_deserializer=meta_dot_v1_dot_resources__pb2.GetDatasetNumbersRequest.FromString,
                     response_serializer=meta_dot_v1_dot_resources__pb2.GetDatasetNumbersResponse.SerializeToString,
+            ),
+            'ListDatasetNumbers': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDatasetNumbers,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.ListDatasetNumbersRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.ListDatasetNumbersResponse.SerializeToString,
             ),
             'VacuumDatasets': grpc.unary_unary_rpc_method_handler(
                     servicer.VacuumDatasets,
@@ -447,6 +464,33 @@ class ResourcesService:
             '/meta.v1.ResourcesService/GetDatasetNumbers',
             meta_dot_v1_dot_resources__pb2.GetDatasetNumbersRequest.SerializeToString,
             meta_dot_v1_dot_resources__pb2.GetDatasetNumbersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDatasetNumbers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/ListDatasetNumbers',
+            meta_dot_v1_dot_resources__pb2.ListDatasetNumbersRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.ListDatasetNumbersResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -52,6 +52,8 @@ class ResourcesServiceStub:
     """Reads the numbers of a dataset's live segments at a version: exactly those that FindSegments
     returns then.
     """
+    ListDatasetNumbers: _grpc.UnaryUnaryMultiCallable[_resources_pb2.ListDatasetNumbersRequest, _resources_pb2.ListDatasetNumbersResponse]
+    """Reads the current numbers of several datasets at once."""
     VacuumDatasets: _grpc.UnaryUnaryMultiCallable[_resources_pb2.VacuumDatasetsRequest, _resources_pb2.VacuumDatasetsResponse]
     """Expires the versions older than an age of a page of datasets, and makes the segments, table
     metadata and orphans that only they need due for deletion, below the grace of a dataset too. With
@@ -117,6 +119,8 @@ class ResourcesServiceAsyncStub(ResourcesServiceStub):
     """Reads the numbers of a dataset's live segments at a version: exactly those that FindSegments
     returns then.
     """
+    ListDatasetNumbers: _aio.UnaryUnaryMultiCallable[_resources_pb2.ListDatasetNumbersRequest, _resources_pb2.ListDatasetNumbersResponse]  # type: ignore[assignment]
+    """Reads the current numbers of several datasets at once."""
     VacuumDatasets: _aio.UnaryUnaryMultiCallable[_resources_pb2.VacuumDatasetsRequest, _resources_pb2.VacuumDatasetsResponse]  # type: ignore[assignment]
     """Expires the versions older than an age of a page of datasets, and makes the segments, table
     metadata and orphans that only they need due for deletion, below the grace of a dataset too. With
@@ -199,6 +203,13 @@ class ResourcesServiceServicer:
         """Reads the numbers of a dataset's live segments at a version: exactly those that FindSegments
         returns then.
         """
+
+    def ListDatasetNumbers(
+        self,
+        request: _resources_pb2.ListDatasetNumbersRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.ListDatasetNumbersResponse, _abc.Awaitable[_resources_pb2.ListDatasetNumbersResponse]]:
+        """Reads the current numbers of several datasets at once."""
 
     def VacuumDatasets(
         self,

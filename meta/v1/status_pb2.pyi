@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from meta.v1 import nursery_pb2 as _nursery_pb2
 from meta.v1 import resources_pb2 as _resources_pb2
 import builtins as _builtins
 import sys
@@ -259,6 +260,74 @@ DELETION_OBSTACLE_HIDDEN: DeletionObstacle.ValueType  # 4
 DELETION_OBSTACLE_KEPT_FILES: DeletionObstacle.ValueType  # 5
 """The dataset was deleted with its files kept: they stay in the bucket."""
 Global___DeletionObstacle: _TypeAlias = DeletionObstacle  # noqa: Y015
+
+class _PipelineStage:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _PipelineStageEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_PipelineStage.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    PIPELINE_STAGE_UNSPECIFIED: _PipelineStage.ValueType  # 0
+    """Not set."""
+    PIPELINE_STAGE_COMMITTED: _PipelineStage.ValueType  # 1
+    """Committed baby segments that some dataset has not merged. Oldest: the commit."""
+    PIPELINE_STAGE_COMPACTING: _PipelineStage.ValueType  # 2
+    """Segments that are inputs of open merge tasks. Oldest: the planning of the task."""
+    PIPELINE_STAGE_VISIBLE: _PipelineStage.ValueType  # 3
+    """Segments that readers see. Oldest: not known."""
+    PIPELINE_STAGE_TOMBSTONED: _PipelineStage.ValueType  # 4
+    """Tombstoned segments whose objects are not deleted yet. Oldest: the tombstone."""
+
+class PipelineStage(_PipelineStage, metaclass=_PipelineStageEnumTypeWrapper):
+    """Stage of the pipeline, from a commit to deletion."""
+
+PIPELINE_STAGE_UNSPECIFIED: PipelineStage.ValueType  # 0
+"""Not set."""
+PIPELINE_STAGE_COMMITTED: PipelineStage.ValueType  # 1
+"""Committed baby segments that some dataset has not merged. Oldest: the commit."""
+PIPELINE_STAGE_COMPACTING: PipelineStage.ValueType  # 2
+"""Segments that are inputs of open merge tasks. Oldest: the planning of the task."""
+PIPELINE_STAGE_VISIBLE: PipelineStage.ValueType  # 3
+"""Segments that readers see. Oldest: not known."""
+PIPELINE_STAGE_TOMBSTONED: PipelineStage.ValueType  # 4
+"""Tombstoned segments whose objects are not deleted yet. Oldest: the tombstone."""
+Global___PipelineStage: _TypeAlias = PipelineStage  # noqa: Y015
+
+class _StreamState:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _StreamStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_StreamState.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    STREAM_STATE_UNSPECIFIED: _StreamState.ValueType  # 0
+    """Not set. In requests: any state."""
+    STREAM_STATE_ACTIVE: _StreamState.ValueType  # 1
+    """Its collector may commit to it."""
+    STREAM_STATE_STOPPED: _StreamState.ValueType  # 2
+    """It has ended, and is not drained yet."""
+    STREAM_STATE_PARKED: _StreamState.ValueType  # 3
+    """It cannot pass a committed baby segment, whether it has ended or not."""
+    STREAM_STATE_AWAITS_RECONCILE: _StreamState.ValueType  # 4
+    """It was active when the database went back to an older state, and awaits
+    `segplane catalog reconcile`.
+    """
+
+class StreamState(_StreamState, metaclass=_StreamStateEnumTypeWrapper):
+    """State of a stream."""
+
+STREAM_STATE_UNSPECIFIED: StreamState.ValueType  # 0
+"""Not set. In requests: any state."""
+STREAM_STATE_ACTIVE: StreamState.ValueType  # 1
+"""Its collector may commit to it."""
+STREAM_STATE_STOPPED: StreamState.ValueType  # 2
+"""It has ended, and is not drained yet."""
+STREAM_STATE_PARKED: StreamState.ValueType  # 3
+"""It cannot pass a committed baby segment, whether it has ended or not."""
+STREAM_STATE_AWAITS_RECONCILE: StreamState.ValueType  # 4
+"""It was active when the database went back to an older state, and awaits
+`segplane catalog reconcile`.
+"""
+Global___StreamState: _TypeAlias = StreamState  # noqa: Y015
 
 @_typing.final
 class ProcessReport(_message.Message):
@@ -577,6 +646,7 @@ class DatasetFreshness(_message.Message):
     FLUSHES_FIELD_NUMBER: _builtins.int
     P50_NANOS_FIELD_NUMBER: _builtins.int
     P99_NANOS_FIELD_NUMBER: _builtins.int
+    PERIODS_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Id of the dataset."""
     dataset_name: _builtins.str
@@ -609,6 +679,10 @@ class DatasetFreshness(_message.Message):
     """Median of the time from their commits to their visibility, in nanoseconds."""
     p99_nanos: _builtins.int
     """99th percentile of this time."""
+    @_builtins.property
+    def periods(self) -> _containers.RepeatedCompositeFieldContainer[Global___VisibilityPeriod]:
+        """The same by periods of ten minutes, oldest first; periods without flushes are left out."""
+
     def __init__(
         self,
         *,
@@ -626,14 +700,49 @@ class DatasetFreshness(_message.Message):
         flushes: _builtins.int = ...,
         p50_nanos: _builtins.int = ...,
         p99_nanos: _builtins.int = ...,
+        periods: _abc.Iterable[Global___VisibilityPeriod] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["babies", b"babies", "collector_id", b"collector_id", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "flushes", b"flushes", "is_at_least", b"is_at_least", "offset", b"offset", "oldest_committed_at_nanos", b"oldest_committed_at_nanos", "p50_nanos", b"p50_nanos", "p99_nanos", b"p99_nanos", "registered_at_nanos", b"registered_at_nanos", "size_bytes", b"size_bytes", "stage", b"stage", "stream_id", b"stream_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["babies", b"babies", "collector_id", b"collector_id", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "flushes", b"flushes", "is_at_least", b"is_at_least", "offset", b"offset", "oldest_committed_at_nanos", b"oldest_committed_at_nanos", "p50_nanos", b"p50_nanos", "p99_nanos", b"p99_nanos", "periods", b"periods", "registered_at_nanos", b"registered_at_nanos", "size_bytes", b"size_bytes", "stage", b"stage", "stream_id", b"stream_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DatasetFreshness: _TypeAlias = DatasetFreshness  # noqa: Y015
+
+@_typing.final
+class VisibilityPeriod(_message.Message):
+    """Flushes that became visible within ten minutes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    START_NANOS_FIELD_NUMBER: _builtins.int
+    FLUSHES_FIELD_NUMBER: _builtins.int
+    P50_NANOS_FIELD_NUMBER: _builtins.int
+    P99_NANOS_FIELD_NUMBER: _builtins.int
+    start_nanos: _builtins.int
+    """Begin of the period."""
+    flushes: _builtins.int
+    """Flushes that were counted."""
+    p50_nanos: _builtins.int
+    """Median of the time from their commits to their visibility, in nanoseconds."""
+    p99_nanos: _builtins.int
+    """99th percentile of this time."""
+    def __init__(
+        self,
+        *,
+        start_nanos: _builtins.int = ...,
+        flushes: _builtins.int = ...,
+        p50_nanos: _builtins.int = ...,
+        p99_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["flushes", b"flushes", "p50_nanos", b"p50_nanos", "p99_nanos", b"p99_nanos", "start_nanos", b"start_nanos"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VisibilityPeriod: _TypeAlias = VisibilityPeriod  # noqa: Y015
 
 @_typing.final
 class ExplainDatasetRequest(_message.Message):
@@ -1454,3 +1563,433 @@ class LineageMerge(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___LineageMerge: _TypeAlias = LineageMerge  # noqa: Y015
+
+@_typing.final
+class GetPipelineSummaryRequest(_message.Message):
+    """Request of GetPipelineSummary."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPipelineSummaryRequest: _TypeAlias = GetPipelineSummaryRequest  # noqa: Y015
+
+@_typing.final
+class GetPipelineSummaryResponse(_message.Message):
+    """Stages of the pipeline, and the streams."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STAGES_FIELD_NUMBER: _builtins.int
+    ACTIVE_STREAMS_FIELD_NUMBER: _builtins.int
+    STOPPED_STREAMS_FIELD_NUMBER: _builtins.int
+    DETACHED_STREAMS_FIELD_NUMBER: _builtins.int
+    PARKED_STREAMS_FIELD_NUMBER: _builtins.int
+    DATABASE_TIME_NANOS_FIELD_NUMBER: _builtins.int
+    active_streams: _builtins.int
+    """Streams that collectors write to, at most 100,000 are counted."""
+    stopped_streams: _builtins.int
+    """Streams that have ended and are not drained, within the same bound."""
+    detached_streams: _builtins.int
+    """Streams of a restored database that await a reconciliation, within the same bound."""
+    parked_streams: _builtins.int
+    """Streams that cannot pass a baby segment, at most 1,000 are counted."""
+    database_time_nanos: _builtins.int
+    """The database's time."""
+    @_builtins.property
+    def stages(self) -> _containers.RepeatedCompositeFieldContainer[Global___PipelineStageSummary]:
+        """The stages in the order of the pipeline, each once."""
+
+    def __init__(
+        self,
+        *,
+        stages: _abc.Iterable[Global___PipelineStageSummary] | None = ...,
+        active_streams: _builtins.int = ...,
+        stopped_streams: _builtins.int = ...,
+        detached_streams: _builtins.int = ...,
+        parked_streams: _builtins.int = ...,
+        database_time_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active_streams", b"active_streams", "database_time_nanos", b"database_time_nanos", "detached_streams", b"detached_streams", "parked_streams", b"parked_streams", "stages", b"stages", "stopped_streams", b"stopped_streams"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPipelineSummaryResponse: _TypeAlias = GetPipelineSummaryResponse  # noqa: Y015
+
+@_typing.final
+class PipelineStageSummary(_message.Message):
+    """Content of one stage."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STAGE_FIELD_NUMBER: _builtins.int
+    ITEMS_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    OLDEST_NANOS_FIELD_NUMBER: _builtins.int
+    IS_AT_LEAST_FIELD_NUMBER: _builtins.int
+    stage: Global___PipelineStage.ValueType
+    """The stage."""
+    items: _builtins.int
+    """Baby segments or segments."""
+    size_bytes: _builtins.int
+    """Bytes of their objects."""
+    oldest_nanos: _builtins.int
+    """Time since which the oldest one is in the stage; 0 = there is none, or it is not known."""
+    is_at_least: _builtins.bool
+    """Whether there may be more than were counted."""
+    def __init__(
+        self,
+        *,
+        stage: Global___PipelineStage.ValueType = ...,
+        items: _builtins.int = ...,
+        size_bytes: _builtins.int = ...,
+        oldest_nanos: _builtins.int = ...,
+        is_at_least: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["is_at_least", b"is_at_least", "items", b"items", "oldest_nanos", b"oldest_nanos", "size_bytes", b"size_bytes", "stage", b"stage"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PipelineStageSummary: _TypeAlias = PipelineStageSummary  # noqa: Y015
+
+@_typing.final
+class ListStreamsRequest(_message.Message):
+    """Request of ListStreams."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    DATASETS_LIMIT_FIELD_NUMBER: _builtins.int
+    stream_id: _builtins.str
+    """Only the stream with this id; unset = all."""
+    state: Global___StreamState.ValueType
+    """Only streams of this state. A parked stream is listed as active or stopped too."""
+    after: _builtins.str
+    """next_cursor of the page before; "" = the first page. Bound to state."""
+    limit: _builtins.int
+    """Most streams; 0 = 50, more than 200 counts as 200."""
+    datasets_limit: _builtins.int
+    """Most datasets of a stream; 0 = 5, more than 1,000 counts as 1,000. A reply has at most 1,000, an
+    equal share of which each of its streams may have.
+    """
+    def __init__(
+        self,
+        *,
+        stream_id: _builtins.str | None = ...,
+        state: Global___StreamState.ValueType = ...,
+        after: _builtins.str = ...,
+        limit: _builtins.int = ...,
+        datasets_limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_stream_id", b"_stream_id", "stream_id", b"stream_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stream_id", b"_stream_id", "after", b"after", "datasets_limit", b"datasets_limit", "limit", b"limit", "state", b"state", "stream_id", b"stream_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__stream_id: _TypeAlias = _typing.Literal["stream_id"]  # noqa: Y015
+    _WhichOneofArgType__stream_id: _TypeAlias = _typing.Literal["_stream_id", b"_stream_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__stream_id) -> _WhichOneofReturnType__stream_id | None: ...
+
+Global___ListStreamsRequest: _TypeAlias = ListStreamsRequest  # noqa: Y015
+
+@_typing.final
+class ListStreamsResponse(_message.Message):
+    """Response of ListStreams."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STREAMS_FIELD_NUMBER: _builtins.int
+    NEXT_CURSOR_FIELD_NUMBER: _builtins.int
+    DATABASE_TIME_NANOS_FIELD_NUMBER: _builtins.int
+    next_cursor: _builtins.str
+    """Cursor of the next page; "" = there is none."""
+    database_time_nanos: _builtins.int
+    """The database's time."""
+    @_builtins.property
+    def streams(self) -> _containers.RepeatedCompositeFieldContainer[Global___ListedStream]:
+        """Streams by id."""
+
+    def __init__(
+        self,
+        *,
+        streams: _abc.Iterable[Global___ListedStream] | None = ...,
+        next_cursor: _builtins.str = ...,
+        database_time_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["database_time_nanos", b"database_time_nanos", "next_cursor", b"next_cursor", "streams", b"streams"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListStreamsResponse: _TypeAlias = ListStreamsResponse  # noqa: Y015
+
+@_typing.final
+class ListedStream(_message.Message):
+    """One stream. An offset of -1 = none yet."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STREAM_ID_FIELD_NUMBER: _builtins.int
+    COLLECTOR_ID_FIELD_NUMBER: _builtins.int
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    DELETED_OFFSET_FIELD_NUMBER: _builtins.int
+    MERGED_OFFSET_FIELD_NUMBER: _builtins.int
+    COMMITTED_OFFSET_FIELD_NUMBER: _builtins.int
+    STOPPED_OFFSET_FIELD_NUMBER: _builtins.int
+    STOPPED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    STOP_REASON_FIELD_NUMBER: _builtins.int
+    LAST_ACTIVITY_NANOS_FIELD_NUMBER: _builtins.int
+    OLDEST_COMMITTED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    DATASETS_FIELD_NUMBER: _builtins.int
+    HAS_MORE_DATASETS_FIELD_NUMBER: _builtins.int
+    PARKED_OFFSET_FIELD_NUMBER: _builtins.int
+    PARKED_REASON_FIELD_NUMBER: _builtins.int
+    PARKED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    stream_id: _builtins.str
+    """Its id."""
+    collector_id: _builtins.str
+    """collector_id that registered it."""
+    principal: _builtins.str
+    """Subject of the principal whose collector it is; "" = it has no owner."""
+    state: Global___StreamState.ValueType
+    """Its state."""
+    deleted_offset: _builtins.int
+    """Highest offset whose baby segment is deleted."""
+    merged_offset: _builtins.int
+    """Highest offset that all of its datasets have merged."""
+    committed_offset: _builtins.int
+    """Highest committed offset."""
+    stopped_offset: _builtins.int
+    """Its last offset; unset while it has not ended."""
+    stopped_at_nanos: _builtins.int
+    """When it ended; 0 = it has not."""
+    stop_reason: _nursery_pb2.StopReason.ValueType
+    """Why it ended."""
+    last_activity_nanos: _builtins.int
+    """Time of its last registration or commit."""
+    oldest_committed_at_nanos: _builtins.int
+    """Commit of its first baby segment that is not merged; 0 = nothing waits."""
+    has_more_datasets: _builtins.bool
+    """Whether it has more datasets than these."""
+    parked_offset: _builtins.int
+    """Offset of the baby segment that it cannot pass; unset = it is not parked."""
+    parked_reason: _builtins.str
+    """Error of the last attempt to read that baby segment, up to 1,000 characters."""
+    parked_at_nanos: _builtins.int
+    """Since when it is parked; 0 = it is not."""
+    @_builtins.property
+    def datasets(self) -> _containers.RepeatedCompositeFieldContainer[Global___StreamDatasetOffset]:
+        """Datasets that it has records for: first those that are behind, then by id."""
+
+    def __init__(
+        self,
+        *,
+        stream_id: _builtins.str = ...,
+        collector_id: _builtins.str = ...,
+        principal: _builtins.str = ...,
+        state: Global___StreamState.ValueType = ...,
+        deleted_offset: _builtins.int = ...,
+        merged_offset: _builtins.int = ...,
+        committed_offset: _builtins.int = ...,
+        stopped_offset: _builtins.int | None = ...,
+        stopped_at_nanos: _builtins.int = ...,
+        stop_reason: _nursery_pb2.StopReason.ValueType = ...,
+        last_activity_nanos: _builtins.int = ...,
+        oldest_committed_at_nanos: _builtins.int = ...,
+        datasets: _abc.Iterable[Global___StreamDatasetOffset] | None = ...,
+        has_more_datasets: _builtins.bool = ...,
+        parked_offset: _builtins.int | None = ...,
+        parked_reason: _builtins.str = ...,
+        parked_at_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_parked_offset", b"_parked_offset", "_stopped_offset", b"_stopped_offset", "parked_offset", b"parked_offset", "stopped_offset", b"stopped_offset"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_parked_offset", b"_parked_offset", "_stopped_offset", b"_stopped_offset", "collector_id", b"collector_id", "committed_offset", b"committed_offset", "datasets", b"datasets", "deleted_offset", b"deleted_offset", "has_more_datasets", b"has_more_datasets", "last_activity_nanos", b"last_activity_nanos", "merged_offset", b"merged_offset", "oldest_committed_at_nanos", b"oldest_committed_at_nanos", "parked_at_nanos", b"parked_at_nanos", "parked_offset", b"parked_offset", "parked_reason", b"parked_reason", "principal", b"principal", "state", b"state", "stop_reason", b"stop_reason", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset", "stream_id", b"stream_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__parked_offset: _TypeAlias = _typing.Literal["parked_offset"]  # noqa: Y015
+    _WhichOneofArgType__parked_offset: _TypeAlias = _typing.Literal["_parked_offset", b"_parked_offset"]  # noqa: Y015
+    _WhichOneofReturnType__stopped_offset: _TypeAlias = _typing.Literal["stopped_offset"]  # noqa: Y015
+    _WhichOneofArgType__stopped_offset: _TypeAlias = _typing.Literal["_stopped_offset", b"_stopped_offset"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__parked_offset) -> _WhichOneofReturnType__parked_offset | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__stopped_offset) -> _WhichOneofReturnType__stopped_offset | None: ...
+
+Global___ListedStream: _TypeAlias = ListedStream  # noqa: Y015
+
+@_typing.final
+class StreamDatasetOffset(_message.Message):
+    """How far one dataset has merged a stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    MERGED_OFFSET_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Id of the dataset."""
+    dataset_name: _builtins.str
+    """Its name."""
+    merged_offset: _builtins.int
+    """Highest offset that it has merged, as far as 1,000 unmerged baby segments of the stream tell."""
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        dataset_name: _builtins.str = ...,
+        merged_offset: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "merged_offset", b"merged_offset"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StreamDatasetOffset: _TypeAlias = StreamDatasetOffset  # noqa: Y015
+
+@_typing.final
+class ListMergeAttemptsRequest(_message.Message):
+    """Request of ListMergeAttempts."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LIMIT_FIELD_NUMBER: _builtins.int
+    limit: _builtins.int
+    """Most attempts; 0 = 100, more than 500 counts as 500."""
+    def __init__(
+        self,
+        *,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListMergeAttemptsRequest: _TypeAlias = ListMergeAttemptsRequest  # noqa: Y015
+
+@_typing.final
+class ListMergeAttemptsResponse(_message.Message):
+    """Response of ListMergeAttempts."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ATTEMPTS_FIELD_NUMBER: _builtins.int
+    DATABASE_TIME_NANOS_FIELD_NUMBER: _builtins.int
+    database_time_nanos: _builtins.int
+    """The database's time."""
+    @_builtins.property
+    def attempts(self) -> _containers.RepeatedCompositeFieldContainer[Global___ListedMergeAttempt]:
+        """Attempts that last, then by their begin, newest first. Of a task the last 20 are looked at."""
+
+    def __init__(
+        self,
+        *,
+        attempts: _abc.Iterable[Global___ListedMergeAttempt] | None = ...,
+        database_time_nanos: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "database_time_nanos", b"database_time_nanos"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListMergeAttemptsResponse: _TypeAlias = ListMergeAttemptsResponse  # noqa: Y015
+
+@_typing.final
+class ListedMergeAttempt(_message.Message):
+    """One claim of a merge task, and what the task merges."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TASK_ID_FIELD_NUMBER: _builtins.int
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    IS_REWRITE_FIELD_NUMBER: _builtins.int
+    ATTEMPT_FIELD_NUMBER: _builtins.int
+    WORKER_ID_FIELD_NUMBER: _builtins.int
+    CLAIMED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    ENDED_AT_NANOS_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    FAILED_SEGMENT_ID_FIELD_NUMBER: _builtins.int
+    HELD_UNTIL_NANOS_FIELD_NUMBER: _builtins.int
+    ROWS_DONE_FIELD_NUMBER: _builtins.int
+    SEGMENT_COUNT_FIELD_NUMBER: _builtins.int
+    SIZE_BYTES_FIELD_NUMBER: _builtins.int
+    task_id: _builtins.str
+    """Task id."""
+    dataset_id: _builtins.str
+    """Id of its dataset."""
+    dataset_name: _builtins.str
+    """Name of its dataset."""
+    is_rewrite: _builtins.bool
+    """True = a rewrite, which does not count as a merge."""
+    attempt: _builtins.int
+    """Number of the attempt: 1, 2, ..."""
+    worker_id: _builtins.str
+    """Worker that claimed the task."""
+    claimed_at_nanos: _builtins.int
+    """When it claimed the task."""
+    ended_at_nanos: _builtins.int
+    """When the attempt ended; 0 = it lasts."""
+    outcome: _builtins.str
+    """completed, failed, lease_passed, unclaimed or cancelled; "" while it lasts."""
+    error: _builtins.str
+    """Error of a failed attempt, up to 500 characters."""
+    failed_segment_id: _builtins.str
+    """Segment that the failure names; unset = none."""
+    held_until_nanos: _builtins.int
+    """End of the lease of an attempt that lasts, which heartbeats renew; else the time until which an
+    open task is not claimed again. 0 = there is none.
+    """
+    rows_done: _builtins.int
+    """Rows that an attempt that lasts has written, from the last heartbeat."""
+    segment_count: _builtins.int
+    """Number of inputs."""
+    size_bytes: _builtins.int
+    """Bytes of the inputs' objects."""
+    def __init__(
+        self,
+        *,
+        task_id: _builtins.str = ...,
+        dataset_id: _builtins.str = ...,
+        dataset_name: _builtins.str = ...,
+        is_rewrite: _builtins.bool = ...,
+        attempt: _builtins.int = ...,
+        worker_id: _builtins.str = ...,
+        claimed_at_nanos: _builtins.int = ...,
+        ended_at_nanos: _builtins.int = ...,
+        outcome: _builtins.str = ...,
+        error: _builtins.str = ...,
+        failed_segment_id: _builtins.str | None = ...,
+        held_until_nanos: _builtins.int = ...,
+        rows_done: _builtins.int = ...,
+        segment_count: _builtins.int = ...,
+        size_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_failed_segment_id", b"_failed_segment_id", "failed_segment_id", b"failed_segment_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_failed_segment_id", b"_failed_segment_id", "attempt", b"attempt", "claimed_at_nanos", b"claimed_at_nanos", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "ended_at_nanos", b"ended_at_nanos", "error", b"error", "failed_segment_id", b"failed_segment_id", "held_until_nanos", b"held_until_nanos", "is_rewrite", b"is_rewrite", "outcome", b"outcome", "rows_done", b"rows_done", "segment_count", b"segment_count", "size_bytes", b"size_bytes", "task_id", b"task_id", "worker_id", b"worker_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__failed_segment_id: _TypeAlias = _typing.Literal["failed_segment_id"]  # noqa: Y015
+    _WhichOneofArgType__failed_segment_id: _TypeAlias = _typing.Literal["_failed_segment_id", b"_failed_segment_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__failed_segment_id) -> _WhichOneofReturnType__failed_segment_id | None: ...
+
+Global___ListedMergeAttempt: _TypeAlias = ListedMergeAttempt  # noqa: Y015

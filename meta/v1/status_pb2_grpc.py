@@ -66,6 +66,21 @@ class StatusServiceStub:
                 request_serializer=meta_dot_v1_dot_status__pb2.ListLineageRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_status__pb2.ListLineageResponse.FromString,
                 _registered_method=True)
+        self.GetPipelineSummary = channel.unary_unary(
+                '/meta.v1.StatusService/GetPipelineSummary',
+                request_serializer=meta_dot_v1_dot_status__pb2.GetPipelineSummaryRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_status__pb2.GetPipelineSummaryResponse.FromString,
+                _registered_method=True)
+        self.ListStreams = channel.unary_unary(
+                '/meta.v1.StatusService/ListStreams',
+                request_serializer=meta_dot_v1_dot_status__pb2.ListStreamsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_status__pb2.ListStreamsResponse.FromString,
+                _registered_method=True)
+        self.ListMergeAttempts = channel.unary_unary(
+                '/meta.v1.StatusService/ListMergeAttempts',
+                request_serializer=meta_dot_v1_dot_status__pb2.ListMergeAttemptsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_status__pb2.ListMergeAttemptsResponse.FromString,
+                _registered_method=True)
 
 
 class StatusServiceServicer:
@@ -120,6 +135,29 @@ class StatusServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetPipelineSummary(self, request, context):
+        """Sums up what each stage of the pipeline holds, and counts the streams. Its work has a bound,
+        whatever waits.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListStreams(self, request, context):
+        """Lists the streams that have not retired by id, with their offsets, and the reason of those that
+        cannot pass a baby segment.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListMergeAttempts(self, request, context):
+        """Lists the newest claims of merge tasks: those that last, then the latest ones that ended.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_StatusServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -152,6 +190,21 @@ def add_StatusServiceServicer_to_server(servicer, server):
                     servicer.ListLineage,
                     request_deserializer=meta_dot_v1_dot_status__pb2.ListLineageRequest.FromString,
                     response_serializer=meta_dot_v1_dot_status__pb2.ListLineageResponse.SerializeToString,
+            ),
+            'GetPipelineSummary': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetPipelineSummary,
+                    request_deserializer=meta_dot_v1_dot_status__pb2.GetPipelineSummaryRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_status__pb2.GetPipelineSummaryResponse.SerializeToString,
+            ),
+            'ListStreams': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListStreams,
+                    request_deserializer=meta_dot_v1_dot_status__pb2.ListStreamsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_status__pb2.ListStreamsResponse.SerializeToString,
+            ),
+            'ListMergeAttempts': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMergeAttempts,
+                    request_deserializer=meta_dot_v1_dot_status__pb2.ListMergeAttemptsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_status__pb2.ListMergeAttemptsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -318,6 +371,87 @@ class StatusService:
             '/meta.v1.StatusService/ListLineage',
             meta_dot_v1_dot_status__pb2.ListLineageRequest.SerializeToString,
             meta_dot_v1_dot_status__pb2.ListLineageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetPipelineSummary(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.StatusService/GetPipelineSummary',
+            meta_dot_v1_dot_status__pb2.GetPipelineSummaryRequest.SerializeToString,
+            meta_dot_v1_dot_status__pb2.GetPipelineSummaryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListStreams(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.StatusService/ListStreams',
+            meta_dot_v1_dot_status__pb2.ListStreamsRequest.SerializeToString,
+            meta_dot_v1_dot_status__pb2.ListStreamsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListMergeAttempts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.StatusService/ListMergeAttempts',
+            meta_dot_v1_dot_status__pb2.ListMergeAttemptsRequest.SerializeToString,
+            meta_dot_v1_dot_status__pb2.ListMergeAttemptsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -57,6 +57,16 @@ class StatusServiceStub:
     """Lists the registrations and segments that the records of one baby segment have come through, or
     those of one segment in both directions, at one moment. Nothing changes.
     """
+    GetPipelineSummary: _grpc.UnaryUnaryMultiCallable[_status_pb2.GetPipelineSummaryRequest, _status_pb2.GetPipelineSummaryResponse]
+    """Sums up what each stage of the pipeline holds, and counts the streams. Its work has a bound,
+    whatever waits.
+    """
+    ListStreams: _grpc.UnaryUnaryMultiCallable[_status_pb2.ListStreamsRequest, _status_pb2.ListStreamsResponse]
+    """Lists the streams that have not retired by id, with their offsets, and the reason of those that
+    cannot pass a baby segment.
+    """
+    ListMergeAttempts: _grpc.UnaryUnaryMultiCallable[_status_pb2.ListMergeAttemptsRequest, _status_pb2.ListMergeAttemptsResponse]
+    """Lists the newest claims of merge tasks: those that last, then the latest ones that ended."""
 
 @_typing.type_check_only
 class StatusServiceAsyncStub(StatusServiceStub):
@@ -87,6 +97,16 @@ class StatusServiceAsyncStub(StatusServiceStub):
     """Lists the registrations and segments that the records of one baby segment have come through, or
     those of one segment in both directions, at one moment. Nothing changes.
     """
+    GetPipelineSummary: _aio.UnaryUnaryMultiCallable[_status_pb2.GetPipelineSummaryRequest, _status_pb2.GetPipelineSummaryResponse]  # type: ignore[assignment]
+    """Sums up what each stage of the pipeline holds, and counts the streams. Its work has a bound,
+    whatever waits.
+    """
+    ListStreams: _aio.UnaryUnaryMultiCallable[_status_pb2.ListStreamsRequest, _status_pb2.ListStreamsResponse]  # type: ignore[assignment]
+    """Lists the streams that have not retired by id, with their offsets, and the reason of those that
+    cannot pass a baby segment.
+    """
+    ListMergeAttempts: _aio.UnaryUnaryMultiCallable[_status_pb2.ListMergeAttemptsRequest, _status_pb2.ListMergeAttemptsResponse]  # type: ignore[assignment]
+    """Lists the newest claims of merge tasks: those that last, then the latest ones that ended."""
 
 class StatusServiceServicer:
     """State of the installation: its processes, and how far the data of each dataset has come. An addition
@@ -144,5 +164,30 @@ class StatusServiceServicer:
         """Lists the registrations and segments that the records of one baby segment have come through, or
         those of one segment in both directions, at one moment. Nothing changes.
         """
+
+    def GetPipelineSummary(
+        self,
+        request: _status_pb2.GetPipelineSummaryRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_status_pb2.GetPipelineSummaryResponse, _abc.Awaitable[_status_pb2.GetPipelineSummaryResponse]]:
+        """Sums up what each stage of the pipeline holds, and counts the streams. Its work has a bound,
+        whatever waits.
+        """
+
+    def ListStreams(
+        self,
+        request: _status_pb2.ListStreamsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_status_pb2.ListStreamsResponse, _abc.Awaitable[_status_pb2.ListStreamsResponse]]:
+        """Lists the streams that have not retired by id, with their offsets, and the reason of those that
+        cannot pass a baby segment.
+        """
+
+    def ListMergeAttempts(
+        self,
+        request: _status_pb2.ListMergeAttemptsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_status_pb2.ListMergeAttemptsResponse, _abc.Awaitable[_status_pb2.ListMergeAttemptsResponse]]:
+        """Lists the newest claims of merge tasks: those that last, then the latest ones that ended."""
 
 def add_StatusServiceServicer_to_server(servicer: StatusServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -97,6 +97,15 @@ ELSEWHERE = {
     "baby segments that `ListFreshness` looks at for one dataset": [
         "meta/test_freshness_bounds.py::test_one_dataset_is_looked_at_up_to_its_bound"
     ],
+    "streams with a backlog that `GetPipelineSummary` looks at": [
+        "meta/test_pipeline_summary.py::test_more_than_a_bound_is_marked"
+    ],
+    "baby segments that `GetPipelineSummary` looks at": [
+        "meta/test_pipeline_summary.py::test_more_than_a_bound_is_marked"
+    ],
+    "merge tasks, and tombstoned segments, that `GetPipelineSummary` looks at": [
+        "meta/test_pipeline_summary.py::test_more_than_a_bound_is_marked"
+    ],
     "`DownloadConfig.report.checks`": [
         "meta/test_processes.py::test_a_report_beyond_its_bounds_is_dropped_and_the_call_answered"
     ],

@@ -16,8 +16,12 @@ from meta.planning.planner import Policy
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import dataset_numbers
 from meta.store.lookup.dataset_numbers import DatasetNumbers
-from meta.v1 import operations_pb2
-from meta.v1.resources_pb2 import GetDatasetNumbersRequest, GetDatasetNumbersResponse
+from meta.v1 import catalog_pb2, operations_pb2
+from meta.v1.resources_pb2 import (
+    GetDatasetNumbersRequest,
+    GetDatasetNumbersResponse,
+    ListDatasetNumbersRequest,
+)
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.plans import rows_of_statements
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
@@ -35,6 +39,7 @@ COPIES = """
         compressed_size_bytes, number_of_events, prefix, n || '.parquet'
     FROM segments, generate_series(1, {count}) n
 """
+UNKNOWN = "00000000-0000-7000-8000-000000000000"
 
 
 @pytest.fixture
@@ -290,3 +295,23 @@ def is_readable(writer: Writer, version: int) -> bool:
     except VersionExpired:
         return False
     return True
+
+
+def test_numbers_of_several_datasets_come_at_once_without_those_that_are_not_there(
+    catalog: CatalogDriver, writer: Writer, dataset: str
+) -> None:
+    empty, deleted = catalog.dataset("empty"), catalog.dataset("deleted")
+    writer.save_many(dataset, 2)
+    catalog.client.catalog.DeleteDataset(catalog_pb2.DeleteDatasetRequest(id=deleted))
+    request = ListDatasetNumbersRequest(ids=[empty, dataset, deleted, UNKNOWN])
+
+    reply = catalog.client.resources.ListDatasetNumbers(request)
+
+    listed = {each.id: each.numbers for each in reply.datasets}
+    assert set(listed) == {empty, dataset}
+    assert listed[dataset] == numbers(catalog.client)
+    assert not listed[empty].HasField("start_time_nanos")
+    with pytest.raises(InvalidArgument, match="duplicate"):
+        catalog.client.resources.ListDatasetNumbers(
+            ListDatasetNumbersRequest(ids=[dataset, dataset])
+        )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 from uuid import UUID
 
+from meta.errors import NotFound
 from meta.planning.planner import Candidate, DayKey, Eligibility, Policy, day_key, eligibilities
 from meta.services.messages import checks, convert, cursors
 from meta.services.messages.convert import REPLY_BYTES_MAX
@@ -62,11 +63,16 @@ def explain_merge_plan(
     """For each live segment, why it is or is not in a merge task; one page."""
     name = checks.filter_name(request, "dataset_name")
     most = checks.limit(request.limit, default=EXPLAINED_DEFAULT, most=EXPLAINED_MAX)
+    segment_id = checks.filter_uuid(request, "segment_id")
     behind = _Place.decode(checks.text(request.cursor, "cursor"), name)
     policy = server.settings.merge_policy
-    explained = server.transactions.read(
-        lambda tx: list(_explain(tx, _chosen(tx, name, behind), behind, most + 1, policy))
-    )
+
+    def work(tx: Transaction) -> list[_Explained]:
+        if segment_id is not None:
+            return _explain_segment(tx, segment_id, policy)
+        return list(_explain(tx, _chosen(tx, name, behind), behind, most + 1, policy))
+
+    explained = server.transactions.read(work)
     reply = pb.ExplainMergePlanResponse()
     size_bytes = 0
     for row, eligibility, reason in explained[:most]:
@@ -113,6 +119,17 @@ def _explain(
         most -= len(rows)
         if most <= 0:
             return
+
+
+def _explain_segment(tx: Transaction, segment_id: UUID, policy: Policy) -> list[_Explained]:
+    """Explain one live segment. Raises NotFound."""
+    segment = explanations.find(tx, segment_id)
+    if segment is None:
+        raise NotFound("there is no such live segment", segment_id=segment_id)
+    dataset_id, start_ns = segment
+    # The largest id below its id.
+    before = _Place(dataset_id, start_ns, UUID(int=max(0, segment_id.int - 1)))
+    return list(_explain(tx, [datasets.get(tx, dataset_id)], before, 1, policy))
 
 
 def _explained(

@@ -67,6 +67,12 @@ _ACTIVE: Select[*tuple[Any, ...]] = (
 _LISTED = _ACTIVE.with_only_columns(
     parked_streams.c.stream_id, func.octet_length(parked_streams.c.reason)
 )
+_IDS = (
+    _ACTIVE.with_only_columns(parked_streams.c.stream_id)
+    .where(parked_streams.c.stream_id > bindparam("after"))
+    .order_by(parked_streams.c.stream_id)
+    .limit(bindparam("most"))
+)
 _BY_IDS = _ACTIVE.where(parked_streams.c.stream_id == func.any(bindparam("ids")))
 _STATE = text(f"""
     SELECT h.committed_offset, s.retired_at IS NOT NULL AS is_retired,
@@ -108,6 +114,11 @@ def park(tx: Transaction, stream_id: UUID, offset: int, reason: str) -> Parking:
 def list_page(tx: Transaction, window: Window) -> Page[ParkedStream]:
     """A page of the parked streams by id."""
     return keyset.read_rows(tx, _LISTED, window, _BY_IDS, ParkedStream)
+
+
+def ids(tx: Transaction, after: UUID, most: int) -> list[UUID]:
+    """Return the ids of some parked streams behind an id."""
+    return list(tx.execute(_IDS, {"after": after, "most": most}).scalars())
 
 
 def offsets_among(tx: Transaction, stream_ids: Collection[UUID]) -> dict[UUID, int]:

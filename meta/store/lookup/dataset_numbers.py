@@ -1,10 +1,12 @@
 """Live numbers of a dataset: those of the segments that FindSegments returns at a version."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy import text
 
+from meta.store.engine import dataset_scope, pg_arrays
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lookup
 from meta.store.versions import versions
@@ -29,8 +31,7 @@ class DatasetNumbers:
 
 # The first and the last time cannot be counted down. Each is the end of an index of live segments;
 # their conditions are those of the indexes.
-_CURRENT = text("""
-    SELECT CASE WHEN k.records_counted THEN k.live_records END AS records,
+_NUMBERS = """CASE WHEN k.records_counted THEN k.live_records END AS records,
       k.live_size_bytes, k.live_segments, k.live_compressed_size_bytes,
       least((SELECT start_ns FROM segments
              WHERE dataset_key = k.dataset_key AND tombstone_version IS NULL
@@ -42,9 +43,17 @@ _CURRENT = text("""
              ORDER BY dataset_key, start_ns, id LIMIT 1)) AS start_ns,
       (SELECT end_ns FROM segments
        WHERE dataset_key = k.dataset_key AND tombstone_version IS NULL
-       ORDER BY dataset_key DESC, end_ns DESC, id DESC LIMIT 1) AS end_ns
-    FROM dataset_stats k WHERE k.dataset_key = :key
-""")
+       ORDER BY dataset_key DESC, end_ns DESC, id DESC LIMIT 1) AS end_ns"""
+_CURRENT = text(f"SELECT {_NUMBERS} FROM dataset_stats k WHERE k.dataset_key = :key")  # noqa: S608
+# Each dataset is looked up, so that the ids lead.
+_OF_SEVERAL = text(f"""
+    SELECT d.id, {_NUMBERS}
+    FROM unnest(cast(:ids AS uuid[])) AS w (id)
+      CROSS JOIN LATERAL (
+        SELECT id, key FROM datasets WHERE id = w.id AND deleted_at IS NULL OFFSET 0) d
+      CROSS JOIN LATERAL (SELECT * FROM dataset_stats WHERE dataset_key = d.key OFFSET 0) k
+    ORDER BY d.id
+""")  # noqa: S608
 _AT_VERSION = text("""
     SELECT coalesce(sum(number_of_events), 0)::bigint, coalesce(sum(size_bytes), 0)::bigint,
       count(*), coalesce(sum(compressed_size_bytes), 0)::bigint, min(start_ns), max(end_ns)
@@ -65,3 +74,11 @@ def read(tx: Transaction, identifier: UUID | str, requested: int | None) -> Data
     statement = _CURRENT if version == snapshot.version else _AT_VERSION
     row = tx.execute(statement, {"key": key, "version": version}).one()
     return DatasetNumbers(version, *row)
+
+
+def read_several(tx: Transaction, dataset_ids: Sequence[UUID]) -> dict[UUID, DatasetNumbers]:
+    """The current numbers of those of some datasets that are live and that the caller may see."""
+    version = versions.snapshot(tx).version
+    visible = [each for each in dataset_ids if dataset_scope.is_visible(each)]
+    rows = tx.execute(_OF_SEVERAL, {"ids": pg_arrays.uuids(visible)})
+    return {row[0]: DatasetNumbers(version, *row[1:]) for row in rows}

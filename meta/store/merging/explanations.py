@@ -46,9 +46,19 @@ _READ = text(f"""
     bindparam("classes", list(range(DURATION_CLASS_MAX + 1)), type_=ARRAY(SmallInteger)),
     bindparam("after_id", type_=Uuid),
 )
+_FIND = text("""
+    SELECT d.id, s.start_ns FROM segments s JOIN datasets d ON d.key = s.dataset_key
+    WHERE s.id = :segment AND s.tombstone_version IS NULL AND d.deleted_at IS NULL
+""")
 _RELEASE = text(
     "UPDATE segments SET quarantined_at = NULL WHERE id = :segment AND quarantined_at IS NOT NULL"
 )
+
+
+def find(tx: Transaction, segment_id: UUID) -> tuple[UUID, int] | None:
+    """Return the dataset and start time of a live segment of a live dataset."""
+    row = tx.execute(_FIND, {"segment": segment_id}).one_or_none()
+    return None if row is None else (row[0], row[1])
 
 
 def read(

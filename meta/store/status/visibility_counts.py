@@ -6,8 +6,9 @@ A background job counts once a minute, so that no registration waits for it. It 
 registrations of each dataset up to a bound: of a busy dataset the counts are a sample.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
 from uuid import UUID
 
 from sqlalchemy import text
@@ -78,10 +79,21 @@ _EXPIRE = text("""
     DELETE FROM visibility_counts WHERE period_at < now() - make_interval(hours => :hours)
 """)
 _OF_LAST_HOUR = text("""
-    SELECT dataset_id, bucket, sum(flushes)::bigint FROM visibility_counts
+    SELECT dataset_id, (extract(epoch FROM period_at) * 1000000)::bigint * 1000, bucket, flushes
+    FROM visibility_counts
     WHERE dataset_id = ANY(cast(:ids AS uuid[])) AND period_at > now() - interval '1 hour'
-    GROUP BY dataset_id, bucket ORDER BY dataset_id, bucket
+    ORDER BY dataset_id, period_at, bucket
 """)
+
+
+@dataclass(frozen=True, slots=True)
+class VisibilityPeriod:
+    """The same of ten minutes."""
+
+    start_nanos: int
+    flushes: int
+    p50_nanos: int
+    p99_nanos: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +103,7 @@ class VisibilityTimes:
     flushes: int
     p50_nanos: int
     p99_nanos: int
+    periods: tuple[VisibilityPeriod, ...] = ()
 
 
 NOT_MEASURED = VisibilityTimes(0, 0, 0)
@@ -110,12 +123,21 @@ def count(tx: Transaction) -> None:
 
 def of_last_hour(tx: Transaction, dataset_ids: Sequence[UUID]) -> dict[UUID, VisibilityTimes]:
     """Return the times of the datasets that are measured and had flushes."""
-    buckets: dict[UUID, dict[int, int]] = {}
-    for dataset_id, bucket, flushes in tx.execute(
+    counted: dict[UUID, dict[int, dict[int, int]]] = {}
+    for dataset_id, start_nanos, bucket, flushes in tx.execute(
         _OF_LAST_HOUR, {"ids": pg_arrays.uuids(dataset_ids)}
     ):
-        buckets.setdefault(dataset_id, {})[bucket] = flushes
-    return {dataset_id: times_of(counts) for dataset_id, counts in buckets.items()}
+        counted.setdefault(dataset_id, {}).setdefault(start_nanos, {})[bucket] = flushes
+    return {dataset_id: _of_periods(periods) for dataset_id, periods in counted.items()}
+
+
+def _of_periods(periods: Mapping[int, dict[int, int]]) -> VisibilityTimes:
+    whole: Counter[int] = sum((Counter(counts) for counts in periods.values()), Counter())
+    each = tuple(
+        VisibilityPeriod(start_nanos, *astuple(times_of(counts))[:3])
+        for start_nanos, counts in periods.items()
+    )
+    return replace(times_of(dict(sorted(whole.items()))), periods=each)
 
 
 def times_of(counts: dict[int, int]) -> VisibilityTimes:

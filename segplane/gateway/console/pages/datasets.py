@@ -16,7 +16,6 @@ from segplane.gateway.http.refusals import NotThere, QueryRefusal
 from segplane.gateway.management.times import text_of
 from segplane.gateway.queries.service import QueryService
 
-# Each takes meta a call, of 2 ms of CPU.
 PAGE_ROWS = 50
 _NAME_CHARACTERS_MAX = 255
 # Behind every name that begins with a text.
@@ -124,16 +123,15 @@ def _rows(client: MetaClient, name: str, after: str) -> tuple[Sequence[ListedDat
         bound = name[: _NAME_CHARACTERS_MAX - 1] + _LAST_CHARACTER
         request.name_from, request.name_to = name, bound
     reply = client.resources.ListResources(request)
-    rows = [row for item in reply.items if (row := _row(client, item)) is not None]
+    asked = pb.ListDatasetNumbersRequest(ids=[item.id for item in reply.items])
+    listed = client.resources.ListDatasetNumbers(asked).datasets if reply.items else ()
+    numbers = {each.id: each.numbers for each in listed}
+    # A dataset that was deleted meanwhile has none.
+    rows = [_row(item, numbers[item.id]) for item in reply.items if item.id in numbers]
     return rows, reply.next_cursor
 
 
-def _row(client: MetaClient, item: pb.Resource) -> ListedDataset | None:
-    """Return a dataset with its numbers, None if it was deleted meanwhile."""
-    try:
-        numbers = client.resources.GetDatasetNumbers(pb.GetDatasetNumbersRequest(id=item.id))
-    except NotFound:
-        return None
+def _row(item: pb.Resource, numbers: pb.GetDatasetNumbersResponse) -> ListedDataset:
     return ListedDataset(
         f"{item.group}/{item.name}" if item.group else item.name,
         item.title,

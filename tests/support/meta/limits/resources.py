@@ -3,7 +3,7 @@
 import json
 import time
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from meta.v1 import resources_pb2 as pb
 from meta.v1 import status_pb2 as pb_status
@@ -140,3 +140,54 @@ def _(world: World, n: int) -> int:
     )
     request = pb_status.ListProcessesRequest(limit=n)
     return len(world.client.status.ListProcesses(request).processes)
+
+
+@of("`ListStreams.limit`")
+def _(world: World, n: int) -> int:
+    world.execute(
+        "WITH made AS (INSERT INTO ingest_streams (id, collector_id, collector_string, shard_hash)"
+        " SELECT gen_random_uuid(), gen_random_uuid()::text, '', 0"
+        " FROM generate_series(1, :n + 1) RETURNING id)"
+        " INSERT INTO stream_heads (stream_id) SELECT id FROM made",
+        n=n,
+    )
+    return len(world.client.status.ListStreams(pb_status.ListStreamsRequest(limit=n)).streams)
+
+
+@of("`ListStreams.datasets_limit`")
+def _(world: World, n: int) -> int:
+    stream = world.collector().register(world.catalog.token(world.dataset)).stream_id
+    world.execute(
+        "WITH made AS (INSERT INTO datasets (id, name) SELECT gen_random_uuid(),"
+        " gen_random_uuid()::text FROM generate_series(1, :n + 1) RETURNING id)"
+        " INSERT INTO stream_datasets (stream_id, dataset_id, merged_offset, base_offset,"
+        " changed_version) SELECT :stream, id, -1, -1, 1 FROM made",
+        n=n,
+        stream=UUID(stream),
+    )
+    request = pb_status.ListStreamsRequest(stream_id=stream, datasets_limit=n)
+    (listed,) = world.client.status.ListStreams(request).streams
+    assert listed.has_more_datasets
+    return len(listed.datasets)
+
+
+@of("`ListMergeAttempts.limit`")
+def _(world: World, n: int) -> int:
+    world.execute(
+        "WITH made AS (INSERT INTO merge_tasks (id, dataset_key, state, attempt, finished_at,"
+        " output_merge_count, segment_count, smallest_size, largest_size, smallest_compressed_size,"
+        " largest_compressed_size, total_size, total_compressed_size, start_ns, end_ns)"
+        " SELECT gen_random_uuid(), d.key, 2, 1, now(), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1"
+        " FROM datasets d, generate_series(1, :n + 1) WHERE d.id = :dataset RETURNING id)"
+        " INSERT INTO merge_attempts (task_id, attempt, worker_id) SELECT id, 1, 'w' FROM made",
+        n=n,
+        dataset=UUID(world.dataset),
+    )
+    request = pb_status.ListMergeAttemptsRequest(limit=n)
+    return len(world.client.status.ListMergeAttempts(request).attempts)
+
+
+@of("`ListDatasetNumbers.ids`")
+def _(world: World, n: int) -> None:
+    ids = [str(uuid4()) for _ in range(n)]
+    world.client.resources.ListDatasetNumbers(pb.ListDatasetNumbersRequest(ids=ids))

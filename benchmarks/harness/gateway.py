@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -46,13 +46,16 @@ class BenchGateway:
 
 
 @contextmanager
-def bench_gateway(meta_address: str) -> Iterator[BenchGateway]:
-    """Run `python -m segplane.gateway` with its default settings, on its own port."""
+def bench_gateway(
+    meta_address: str, settings: Mapping[str, str] | None = None
+) -> Iterator[BenchGateway]:
+    """Run `python -m segplane.gateway` on its own port, with its default settings and others."""
     port = claim_ports({"gateway": 0})["gateway"]
     environment = {
         **os.environ,
         "GATEWAY_BIND": f"127.0.0.1:{port}",
         "GATEWAY_META_ADDRESS": meta_address,
+        **(settings or {}),
     }
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "segplane.gateway"],

@@ -11,7 +11,7 @@ from meta.store.damage import parked_streams
 from meta.store.damage.parked_streams import ParkedStream
 from meta.store.engine.pool import Transaction
 from meta.store.streams import stream_list
-from meta.store.streams.stream_list import ShownEntry, ShownStream, StreamFilter
+from meta.store.streams.stream_list import EntryFacts, StreamFacts, StreamFilter
 from meta.store.versions import clock
 from meta.v1 import status_pb2 as pb
 
@@ -66,8 +66,8 @@ def _ids(tx: Transaction, state: int, after: UUID, most: int) -> Sequence[UUID]:
 
 
 def _message(
-    stream: ShownStream,
-    entries: Sequence[ShownEntry],
+    stream: StreamFacts,
+    entries: Sequence[EntryFacts],
     most: int,
     parked: dict[UUID, ParkedStream],
 ) -> pb.ListedStream:
@@ -84,7 +84,7 @@ def _message(
     )
 
 
-def _state(stream: ShownStream, *, is_parked: bool) -> "pb.StreamState.ValueType":
+def _state(stream: StreamFacts, *, is_parked: bool) -> "pb.StreamState.ValueType":
     if is_parked:
         return pb.STREAM_STATE_PARKED
     if stream.is_detached:

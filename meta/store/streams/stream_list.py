@@ -35,7 +35,7 @@ class StreamFilter(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownStream:
+class StreamFacts:
     """One stream that has not retired; offsets -1 and times 0 = none, in nanoseconds."""
 
     stream_id: UUID
@@ -53,7 +53,7 @@ class ShownStream:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownEntry:
+class EntryFacts:
     """A dataset of a stream, and how far it has merged."""
 
     dataset_id: UUID
@@ -137,13 +137,13 @@ def ids(tx: Transaction, choice: StreamFilter, after: UUID, most: int) -> list[U
     return list(tx.execute(_IDS[choice], {"after": after, "most": most}).scalars())
 
 
-def read(tx: Transaction, stream_ids: Sequence[UUID]) -> list[ShownStream]:
+def read(tx: Transaction, stream_ids: Sequence[UUID]) -> list[StreamFacts]:
     """Return those of some streams that have not retired, by id."""
     rows = tx.execute(_STREAMS, {"ids": pg_arrays.uuids(stream_ids)})
-    return [ShownStream(*row) for row in rows]
+    return [StreamFacts(*row) for row in rows]
 
 
-def entries(tx: Transaction, floors: Mapping[UUID, int], most: int) -> dict[UUID, list[ShownEntry]]:
+def entries(tx: Transaction, floors: Mapping[UUID, int], most: int) -> dict[UUID, list[EntryFacts]]:
     """Return some datasets of streams with their floors, up to one more than `most` of each."""
     values = {
         "ids": pg_arrays.uuids(floors),
@@ -156,9 +156,9 @@ def entries(tx: Transaction, floors: Mapping[UUID, int], most: int) -> dict[UUID
         (entry.stream_id, entry.dataset_id): entry.merged_offset
         for entry in merged_offsets.read(tx, Backlogs(floors, BABIES_MAX), dataset_ids)
     }
-    of_streams: dict[UUID, list[ShownEntry]] = {}
+    of_streams: dict[UUID, list[EntryFacts]] = {}
     for stream_id, dataset_id, name in listed:
-        entry = ShownEntry(dataset_id, name, merged[stream_id, dataset_id])
+        entry = EntryFacts(dataset_id, name, merged[stream_id, dataset_id])
         of_streams.setdefault(stream_id, []).append(entry)
     return of_streams
 

@@ -13,7 +13,10 @@ from segplane.gateway.console.pages.datasets import DatasetPages
 from segplane.gateway.console.pages.downloads import DownloadPages
 from segplane.gateway.console.pages.find import FindPages
 from segplane.gateway.console.pages.logs import LogPages
+from segplane.gateway.console.pages.merges import MergePages
+from segplane.gateway.console.pages.pipeline import PipelinePages
 from segplane.gateway.console.pages.query import QueryPages
+from segplane.gateway.console.pages.streams import StreamPages
 from segplane.gateway.console.pages.traces import TracePages
 from segplane.gateway.console.policy import BrowserPolicy
 from segplane.gateway.console.templating import Templates
@@ -25,7 +28,10 @@ from segplane.gateway.queries.service import QueryService
 
 _SEE_OTHER = 303
 _SAFE_METHODS = ("GET", "HEAD")
-_PAGES = (DatasetPages, LogPages, AroundPages, DownloadPages, TracePages, FindPages, QueryPages)
+_PAGES = (
+    *(DatasetPages, LogPages, AroundPages, DownloadPages, TracePages, FindPages, QueryPages),
+    *(StreamPages, PipelinePages, MergePages),
+)
 
 
 class Visitors(Protocol):

@@ -15,7 +15,13 @@ from segplane.gateway.queries.settings import QuerySettings
 
 WAITING_MAX = 64
 # Their requests of the catalog have limits of their own.
-_WITHOUT_QUERIES = frozenset(["GET /ui/", "GET /ui/empty", "GET /ui/find", "GET /ui/query/names"])
+_WITHOUT_QUERIES = frozenset(
+    f"GET /ui/{name}"
+    for name in (
+        *("", "empty", "find", "query/names", "dataset", "pipeline", "deletion"),
+        *("streams", "streams/{stream_id}", "merges", "merges/segment", "merges/task"),
+    )
+)
 # They read all records of a search, and may not keep its list waiting.
 _SLOW = frozenset(
     f"GET /ui/{name}"

@@ -19,7 +19,21 @@ from segplane.gateway.http.refusals import QueryRefusal
 
 _FOLDER = Path(__file__).with_name("templates")
 # Pages of the bar at the top, where they are served.
-_NAVIGATION = {"Datasets": "/ui/", "Logs": "/ui/logs", "Traces": "/ui/traces", "Query": "/ui/query"}
+_NAVIGATION = {
+    "Datasets": "/ui/",
+    "Logs": "/ui/logs",
+    "Traces": "/ui/traces",
+    "Query": "/ui/query",
+    "Dataset": "/ui/dataset",
+    "Pipeline": "/ui/pipeline",
+    "Streams": "/ui/streams",
+    "Merges": "/ui/merges",
+    "Deletion": "/ui/deletion",
+}
+# Pages of one dataset, which they are offered with.
+_OF_DATASET = ("Logs", "Traces", "Dataset")
+# Pages about the whole installation, which readers may not see.
+_OF_INSTALLATION = ("Pipeline", "Streams", "Merges", "Deletion")
 
 
 @pass_context
@@ -65,7 +79,12 @@ class Templates:
     def navigate(self, routes: Collection[str]) -> None:
         """Let the bar at the top have the pages that are among the routes."""
         self._environment.globals["navigation"] = [
-            {"name": name, "path": path}
+            {
+                "name": name,
+                "path": path,
+                "is_of_dataset": name in _OF_DATASET,
+                "is_of_installation": name in _OF_INSTALLATION,
+            }
             for name, path in _NAVIGATION.items()
             if f"GET {path}" in routes
         ]

@@ -8,6 +8,9 @@ from starlette.responses import Response
 
 from segplane.gateway.http.callers import Caller
 
+# Roles that may ask meta for streams, tasks and processes.
+_OPERATORS = ("operator-read", "admin")
+
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
@@ -22,8 +25,15 @@ class Viewer:
     may_change: bool = False
     # Bound to the session; every form sends it back. "" = the session sends no forms.
     form_token: str = ""
+    # Role and datasets that meta gives the caller; viewers with equal rights see the same.
+    rights: tuple[str, frozenset[str] | None] = ("", None)
     # Seconds until the token ends that the browser renews; 0 = it renews none.
     session_secs: int = 0
+
+    @property
+    def sees_installation(self) -> bool:
+        """Whether pages about the whole installation are offered; meta decides on each read."""
+        return self.uses_gateway_rights or self.rights[0] in _OPERATORS
 
 
 class LoginNeeded(Exception):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
@@ -10,6 +11,9 @@ from starlette.responses import RedirectResponse, Response
 from meta.client import MetaClient
 from meta.errors import NotFound
 from meta.v1 import resources_pb2 as pb
+from segplane.gateway.console.operate.dataset import read_dataset
+from segplane.gateway.console.operate.shared_reads import SharedReads
+from segplane.gateway.console.operate.showing import show
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import Page, Viewer
 from segplane.gateway.http.refusals import NotThere, QueryRefusal
@@ -35,7 +39,7 @@ class ListedDataset:
 
     def address(self) -> str:
         """Return the address of its logs."""
-        return f"/ui/logs?{urlencode({'dataset': self.name}, quote_via=quote)}"
+        return _logs_address(self.name)
 
 
 class DatasetPages:
@@ -43,16 +47,20 @@ class DatasetPages:
 
     def __init__(self, queries: QueryService, templates: Templates) -> None:
         self._queries = queries
+        self._reads = SharedReads(queries)
         self._templates = templates
 
     def pages(self) -> dict[str, Page]:
         """Return the page of each method and path."""
-        return {"GET /ui/": self._list, "GET /ui/empty": self._empty}
+        return {
+            "GET /ui/": self._list,
+            "GET /ui/empty": self._empty,
+            "GET /ui/dataset": self._dataset,
+        }
 
     async def _list(self, request: Request, viewer: Viewer) -> Response:
         name, after = (request.query_params.get(key, "") for key in ("name", "after"))
-        if len(name) > _NAME_CHARACTERS_MAX:
-            raise QueryRefusal(f"the name has {len(name):,} characters, expected at most 255")
+        _check_name(name)
         rows, following = await self._queries.read_catalog(
             viewer.caller, lambda client: _rows(client, name, after)
         )
@@ -67,6 +75,24 @@ class DatasetPages:
             prefix=name,
             first_address=first,
             next_address=following,
+        )
+
+    async def _dataset(self, request: Request, viewer: Viewer) -> Response:
+        """Show what a dataset is, and what holds its data."""
+        name = request.query_params.get("dataset", "")
+        _check_name(name)
+        read = partial(read_dataset, name=name)
+        # Meta shows a lock's holder, and more, by the caller's role.
+        reading = await self._reads.read(viewer, name, read)
+        return await show(
+            self._templates,
+            "dataset",
+            request,
+            viewer,
+            reading,
+            "Dataset",
+            active_dataset=name,
+            logs_address=_logs_address(name),
         )
 
     async def _empty(self, request: Request, viewer: Viewer) -> Response:
@@ -91,6 +117,15 @@ class DatasetPages:
             dataset=name,
             address=f"/ui/empty?{urlencode({'dataset': name}, quote_via=quote)}",
         )
+
+
+def _check_name(name: str) -> None:
+    if len(name) > _NAME_CHARACTERS_MAX:
+        raise QueryRefusal(f"the name has {len(name):,} characters, expected at most 255")
+
+
+def _logs_address(name: str) -> str:
+    return f"/ui/logs?{urlencode({'dataset': name}, quote_via=quote)}"
 
 
 async def numbers_of(

@@ -75,7 +75,12 @@ class SessionVisitors:
             raise LoginNeeded(str(refusal)) from None
         secs = session.secs_to_renewal(self._logins.clock())
         return Viewer(
-            caller, reader.subject, may_change=True, form_token=form_token, session_secs=secs
+            caller,
+            reader.subject,
+            may_change=True,
+            form_token=form_token,
+            rights=(reader.role, reader.scope.dataset_ids),
+            session_secs=secs,
         )
 
     def login(self, request: Request, message: str) -> Response:

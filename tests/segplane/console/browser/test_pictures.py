@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.segplane.console.browser.conftest import OpenTab
+from tests.segplane.console.browser.installation import Installation
 from tests.segplane.console.browser.web_shop import HOUR, write_shop
 from tests.support.gateway.segments import SegmentWriter
 
@@ -19,6 +20,8 @@ PAGES = {
     "logs": f"/ui/logs?{HOUR}",
     "traces": f"/ui/traces?{HOUR}",
     "trace": f"/ui/traces/{11:032x}?dataset=web",
+    "pipeline": "/ui/pipeline",
+    "streams": "/ui/streams",
 }
 SIZE = {"width": 1200, "height": 760}
 
@@ -28,6 +31,7 @@ def test_pages_have_their_pictures_taken(
     open_tab: OpenTab, segments: SegmentWriter, scheme: str
 ) -> None:
     write_shop(segments)
+    Installation.create(segments.client)
     folder = Path(os.environ["SCREENSHOTS"])
     folder.mkdir(parents=True, exist_ok=True)
 

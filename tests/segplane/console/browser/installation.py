@@ -14,6 +14,8 @@ from tests.support.meta.segments import WorkerDriver
 NAME = '<img src=x onerror=alert(3)> "orders" {{ 7 * 7 }}'
 REASON = f"object ingest-stream/17.parquet cannot be read: {HOSTILE}"
 
+WORKER = f"worker {HOSTILE[:40]}"
+
 
 @dataclass(frozen=True)
 class Installation:
@@ -24,18 +26,20 @@ class Installation:
     task: str
 
     @classmethod
-    def create(cls, client: MetaClient) -> "Installation":
+    def create(
+        cls, client: MetaClient, name: str = NAME, reason: str = REASON, worker_id: str = WORKER
+    ) -> "Installation":
         """Commit, merge, fail a merge, and park a stream."""
         catalog = CatalogDriver(client)
-        dataset = catalog.dataset(NAME)
+        dataset = catalog.dataset(name)
         token = catalog.token(dataset)
-        nursery, worker = NurseryDriver(client), WorkerDriver(client, f"worker {HOSTILE[:40]}")
+        nursery, worker = NurseryDriver(client), WorkerDriver(client, worker_id)
         stream = _stream(client, token, dataset, "collector-1", 12)
         for first in range(-1, 9, 2):
             nursery.merge(dataset, stream, first, first + 2)
         other = _stream(client, token, dataset, "collector-2", 6)
         nursery.merge(dataset, other, -1, 1)
-        park = ops.ParkStreamRequest(stream_id=other, offset=3, reason=REASON)
+        park = ops.ParkStreamRequest(stream_id=other, offset=3, reason=reason)
         client.operations.ParkStream(park)
         worker.plan()
         task = worker.poll()

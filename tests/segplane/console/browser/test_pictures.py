@@ -31,7 +31,8 @@ def test_pages_have_their_pictures_taken(
     open_tab: OpenTab, segments: SegmentWriter, scheme: str
 ) -> None:
     write_shop(segments)
-    Installation.create(segments.client)
+    reason = "checksum of ingest-stream/17.parquet is 1c291ca3, not 0"
+    Installation.create(segments.client, "orders", reason, "merge-worker-1")
     folder = Path(os.environ["SCREENSHOTS"])
     folder.mkdir(parents=True, exist_ok=True)
 

@@ -9,8 +9,8 @@ from meta.store.segments import stats
 
 STREAMS_MAX = 20_000
 BABIES_MAX = 100_000
-TASKS_MAX = 10_000
-TOMBSTONED_MAX = 10_000
+TASKS_MAX = 2_000
+TOMBSTONED_MAX = 2_000
 
 
 @dataclass(frozen=True, slots=True)

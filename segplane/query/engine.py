@@ -84,16 +84,19 @@ class RunningQuery:
         """Run the query; its reader raises QueryError too."""
         return self.result()[0]
 
-    def result(self) -> tuple[pa.RecordBatchReader, list[pa.DataType]]:
-        """Run the query; return its reader, which raises QueryError too, and its columns' forms."""
+    def result(self, sql: str = "") -> tuple[pa.RecordBatchReader, list[pa.DataType]]:
+        """Run the query; return its reader, which raises QueryError too, and its columns' forms.
+
+        `sql` is a statement with the same columns to run in its place.
+        """
         import pyarrow as pa
 
-        reader, column_forms = self.call(self._opened)
+        reader, column_forms = self.call(lambda: self._opened(sql or self.plan.sql))
         batches = pa.RecordBatchReader.from_batches(reader.schema, self._batches(reader))
         return with_unique_names(batches), column_forms
 
-    def _opened(self) -> tuple[pa.RecordBatchReader, list[pa.DataType]]:
-        relation = self._connection.sql(self.plan.sql)
+    def _opened(self, sql: str) -> tuple[pa.RecordBatchReader, list[pa.DataType]]:
+        relation = self._connection.sql(sql)
         columns = self.plan.columns
         if columns is None:
             reader = with_arrow_types(relation).to_arrow_reader(BATCH_ROWS)

@@ -12,10 +12,12 @@ from segplane.gateway.console.pages.around import AroundPages
 from segplane.gateway.console.pages.datasets import DatasetPages
 from segplane.gateway.console.pages.downloads import DownloadPages
 from segplane.gateway.console.pages.find import FindPages
+from segplane.gateway.console.pages.log_list import LogListPages
 from segplane.gateway.console.pages.logs import LogPages
 from segplane.gateway.console.pages.merges import MergePages
 from segplane.gateway.console.pages.pipeline import PipelinePages
 from segplane.gateway.console.pages.query import QueryPages
+from segplane.gateway.console.pages.saved_views import SavedViewPages
 from segplane.gateway.console.pages.streams import StreamPages
 from segplane.gateway.console.pages.traces import TracePages
 from segplane.gateway.console.policy import BrowserPolicy
@@ -29,8 +31,8 @@ from segplane.gateway.queries.service import QueryService
 _SEE_OTHER = 303
 _SAFE_METHODS = ("GET", "HEAD")
 _PAGES = (
-    *(DatasetPages, LogPages, AroundPages, DownloadPages, TracePages, FindPages, QueryPages),
-    *(StreamPages, PipelinePages, MergePages),
+    *(DatasetPages, LogListPages, LogPages, AroundPages, DownloadPages, TracePages, FindPages),
+    *(QueryPages, SavedViewPages, StreamPages, PipelinePages, MergePages),
 )
 
 

@@ -20,6 +20,7 @@ _WITHOUT_QUERIES = frozenset(
     for name in (
         *("", "empty", "find", "query/names", "dataset", "pipeline", "deletion"),
         *("streams", "streams/{stream_id}", "merges", "merges/segment", "merges/task"),
+        *("logs/save", "query/save"),
     )
 )
 # They read all records of a search, and may not keep its list waiting.
@@ -52,7 +53,12 @@ class PageSlots:
     ) -> Response:
         """Make a page once it has a slot. Raises QueryRefusal, CallerGone."""
         if route in _WITHOUT_QUERIES:
-            return await page()
+            # A query looks by itself whether its caller is still there.
+            hangup = asyncio.create_task(gone(request))
+            try:
+                return await unless(hangup, page())
+            finally:
+                hangup.cancel()
         slots = self._callers.setdefault(caller, _CallerSlots(self._pages))
         async with AsyncExitStack() as stack:
             kinds = [slots.slow_pages, slots.pages] if route in _SLOW else [slots.pages]

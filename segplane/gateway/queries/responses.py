@@ -35,6 +35,13 @@ def refuse_kusto(refusal: QueryRefusal) -> Response:
 WARNINGS_HEADER = "segplane-warnings"
 
 
+def page_too_large(bytes_max: int) -> Stopped:
+    """Return the refusal of a page that is made of too much data."""
+    return Stopped(
+        f"the page needs more than {bytes_max:,} bytes of data: ask for less time, or fewer columns"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class QueryResult:
     """A whole result in its task's format, and warnings about records that it may lack."""
@@ -89,10 +96,7 @@ class ResultResponse(Response):
             async for piece in pieces:
                 content += piece
                 if len(content) > bytes_max:
-                    raise Stopped(
-                        f"the page needs more than {bytes_max:,} bytes of data: ask for less time,"
-                        " or fewer columns"
-                    )
+                    raise page_too_large(bytes_max)
         return QueryResult(bytes(content), self.warnings)
 
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:

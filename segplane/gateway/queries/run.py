@@ -82,10 +82,10 @@ class QueryRun:
     def _begin(self) -> None:
         self._read_before = self._process.read_bytes()
 
-    async def head(self) -> bytes:
+    async def head(self, bytes_min: int = HEAD_BYTES) -> bytes:
         """Return the first bytes of the result, all if they are few. Raises QueryRefusal."""
         head = bytearray()
-        while len(head) < HEAD_BYTES and (piece := await self.piece()):
+        while len(head) < bytes_min and (piece := await self.piece()):
             head += piece
         return bytes(head)
 

@@ -44,7 +44,7 @@ from segplane.gateway.queries.requests import (
     no_dataset,
 )
 from segplane.gateway.queries.responses import QueryResult, ResultResponse
-from segplane.gateway.queries.run import DiedWaiting, QueryRun
+from segplane.gateway.queries.run import HEAD_BYTES, DiedWaiting, QueryRun
 from segplane.gateway.queries.settings import QuerySettings
 
 log = structlog.get_logger()
@@ -116,16 +116,25 @@ class QueryService:
         return time.monotonic() + self.settings.secs
 
     async def read_catalog(self, caller: Caller, read: Callable[[MetaClient], Value]) -> Value:
-        """Read the catalog with a caller's rights, as one of its queries. Raises QueryRefusal."""
+        """Read the catalog with a caller's rights, as one of its queries. Raises QueryRefusal.
+
+        The calls of meta end if this is cancelled, since their connection is closed.
+        """
+        clients: list[MetaClient] = []
 
         def connected() -> Value:
             with self._connect(caller.token) as client:
+                clients.append(client)
                 return read(client)
 
         async with self._accounts.admitted(caller) as account:
             started_at = time.monotonic()
             try:
-                return await to_thread.run_sync(connected)
+                return await to_thread.run_sync(connected, abandon_on_cancel=True)
+            except asyncio.CancelledError:
+                for client in clients:
+                    client.close()
+                raise
             except MetaError as error:
                 raise failure_of(error) or QueryRefusal(str(error)) from error
             finally:
@@ -163,12 +172,14 @@ class QueryService:
                 account = await unless(hangup, admission)
                 starting = partial(self._started, stack, hangup, caller, account, task, deadline)
                 run = await starting()
+                # Rows of a page are shown as they come.
+                head_bytes = 1 if task.page else HEAD_BYTES
                 try:
-                    head = await run.head()
+                    head = await run.head(head_bytes)
                 except DiedWaiting:
                     # The others that wait may have died with it.
                     run = await starting(is_new=True)
-                    head = await run.head()
+                    head = await run.head(head_bytes)
                 media_type = MEDIA_TYPES.get(task.format, MEDIA_TYPES["json"])
                 finish = partial(_finish, stack.pop_all())
                 return ResultResponse(head, run, media_type, finish)
@@ -179,10 +190,12 @@ class QueryService:
                 if outcome != "failed":
                     metrics.QUERIES.labels(outcome).inc()
 
-    async def result(self, request: Request, caller: Caller, task: QueryTask) -> QueryResult:
+    async def result(
+        self, request: Request, caller: Caller, task: QueryTask, bytes_max: int = PAGE_BYTES_MAX
+    ) -> QueryResult:
         """Run a query to its end, for a page. Raises QueryRefusal, CallerGone."""
         response = await self.run(request, caller, task)
-        return await response.whole(PAGE_BYTES_MAX)
+        return await response.whole(bytes_max)
 
     async def _started(
         self,

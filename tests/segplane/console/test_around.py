@@ -81,3 +81,40 @@ def test_a_record_that_is_not_there_has_nothing_around_it(
 
     assert console.get(f"ui/logs/around?dataset=web&at={at}&digest={'0' * 64}").status == 404
     assert console.get(f"ui/logs/around?dataset=web&at={at}&digest=x").status == 400
+
+
+def test_equal_records_are_around_one_as_often_as_they_are_there(
+    console: GatewayServer, segments: SegmentWriter
+) -> None:
+    equal: Record = {"timestamp": NOON, "body": "equal"}
+    older: Record = {"timestamp": NOON - 1, "body": "older"}
+    write_logs(segments, {"timestamp": NOON + 1, "body": "newer"}, *[equal] * 3, older)
+
+    page = around(console, "equal")
+
+    assert bodies(page) == [
+        *("newer", "This record: equal", "Equal to it: equal", "Equal to it: equal", "older")
+    ]
+    assert "1 records after it and 1 before it" in page.text
+    assert "3 equal records are marked" in page.text
+
+
+def test_records_of_the_same_resource_are_around_one(
+    console: GatewayServer, segments: SegmentWriter
+) -> None:
+    pods = [{"k8s.pod.name": name} for name in ("a", "b")]
+    write_logs(
+        segments,
+        *[
+            {"timestamp": NOON + n, "body": f"line {n}", "resource_attributes": pods[n % 2]}
+            for n in range(6)
+        ],
+    )
+
+    page = around(console, "line 2")
+    of_resource = HtmlPage(console.get(page.link("The same resource").lstrip("/")))
+
+    assert len(bodies(page)) == 6
+    assert bodies(of_resource) == ["line 4", "This record: line 2", "line 0"]
+    by = page.link("The same resource").lstrip("/").replace("by=resource", "by=host")
+    assert console.get(by).status == 400

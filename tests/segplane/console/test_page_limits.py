@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from segplane.gateway.console.logs.records import BAG_CHARACTERS_MAX, SHOWN_CHARACTERS_MAX
 from segplane.gateway.console.logs.unfolded import (
     FILTERS_MAX,
     NODES_MAX,
@@ -71,6 +72,22 @@ def test_records_of_odd_json_open(console: GatewayServer, segments: SegmentWrite
     shown = [opened(console, address).text for address in others]
     assert len(shown) == 2
     assert "a U+D83D" in shown[1]
+
+
+def test_long_attributes_of_a_record_are_shown_as_text(
+    console: GatewayServer, segments: SegmentWriter
+) -> None:
+    for length in (BAG_CHARACTERS_MAX - 8, BAG_CHARACTERS_MAX - 7):
+        bag = {"k": "x" * length}
+        write_logs(segments, {"body": f"{length}", "attributes": bag, "service_name": "s" * 9_000})
+
+    texts = []
+    for row in rows(opened(console, path())):
+        record = opened(console, row.attributes["href"].lstrip("/"))
+        texts.append(next(item.text for item in record.all("li") if "attributes" in item.text))
+
+    assert {len(text) for text in texts} <= {SHOWN_CHARACTERS_MAX + n for n in range(100)}
+    assert sorted('{"k":' in text for text in texts) == [False, True]
 
 
 def test_a_span_is_a_page_of_few_elements(console: GatewayServer, segments: SegmentWriter) -> None:

@@ -1,5 +1,6 @@
 """Slots of pages: half of a caller's places for queries, held until a page is sent."""
 
+import asyncio
 import http.client
 import socket
 from collections.abc import Iterator
@@ -8,9 +9,18 @@ from contextlib import ExitStack, closing
 from select import select
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message
 
-from segplane.gateway.console.page_slots import WAITING_MAX
+from meta.client import MetaClient
+from meta.v1 import catalog_pb2
+from segplane.gateway.console.page_slots import WAITING_MAX, PageSlots
 from segplane.gateway.http import metrics
+from segplane.gateway.http.callers import Caller, OwnTokens
+from segplane.gateway.http.readers import CatalogReaders
+from segplane.gateway.http.refusals import CallerGone
+from segplane.gateway.queries.service import QueryService
 from segplane.gateway.queries.settings import QuerySettings
 from tests.segplane.console.log_records import several, write_logs
 from tests.segplane.console.test_logs import path
@@ -26,6 +36,10 @@ _PAGES = 2
 _ENDLESS = "SELECT sum(hash(a.range + b.range)) FROM range(1000000) a, range(1000000) b"
 # More than the buffers of a connection take.
 _LARGE = "SELECT repeat('x', 1000) AS text FROM range(100000)"
+
+
+def list_datasets(client: MetaClient) -> object:
+    return client.catalog.ListDatasets(catalog_pb2.ListDatasetsRequest(), timeout=60)
 
 
 @pytest.fixture
@@ -94,6 +108,51 @@ def test_pages_that_wait_have_a_limit_and_go_with_their_browsers(narrow: Gateway
         wait_until(lambda: waits(narrow, blocked), "those that have left make room for others")
     wait_until(lambda: running() == 0, "nothing runs any more")
     assert narrow.get(query_path("print 1")).status == 200
+
+
+def test_a_page_without_queries_ends_when_its_browser_leaves() -> None:
+    async def disconnected() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def endless() -> Response:
+        await asyncio.Event().wait()
+        return Response()
+
+    request = Request({"type": "http"}, disconnected)
+    slots = PageSlots(QuerySettings())
+
+    with pytest.raises(CallerGone):
+        asyncio.run(slots.respond("GET /ui/", "ann", request, endless))
+
+
+def test_calls_of_meta_end_with_the_page_that_waits_for_them(query_pool: SharedPool) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent_meta,
+        MetaClient(f"127.0.0.1:{silent_meta.getsockname()[1]}") as client,
+    ):
+        own, address = OwnTokens(""), f"127.0.0.1:{silent_meta.getsockname()[1]}"
+        service = QueryService(
+            QuerySettings(),
+            own,
+            CatalogReaders(client, own),
+            lambda _: MetaClient(address),
+            None,
+            query_pool,
+        )
+
+        async def leave() -> None:
+            page = asyncio.create_task(service.read_catalog(Caller("ann"), list_datasets))
+            connection, _ = await asyncio.to_thread(silent_meta.accept)
+            with connection:
+                assert await asyncio.to_thread(connection.recv, 1 << 16)
+                page.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await page
+                while await asyncio.to_thread(connection.recv, 1 << 16):
+                    pass
+
+        silent_meta.settimeout(30)
+        asyncio.run(asyncio.wait_for(leave(), 60))
 
 
 @pytest.mark.long

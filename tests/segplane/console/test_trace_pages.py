@@ -140,6 +140,7 @@ def test_a_trace_is_a_waterfall_with_what_is_odd_about_it(console: GatewayServer
     listed = rows(html)
     assert [row.split("▾")[-1].split()[0] for row in listed] == ["GET", "SELECT", "Missing", "op"]
     assert "error: no table" in listed[1]
+    assert html.count('<path class="bar-event"') == 1
     assert "1 event; 1 link" in listed[1]
     assert "Missing parents: 1." in html
     assert "100 ms, 3 spans, errors: 1" in html

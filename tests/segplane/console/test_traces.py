@@ -1,6 +1,7 @@
 """The tree of a trace's spans, its timing, and the window of its waterfall."""
 
 import time
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -188,3 +189,19 @@ def test_a_trace_of_ten_thousand_spans_is_laid_out_within_its_cpu_time() -> None
     assert (page.spans, page.rows_total, len(page.rows)) == (SPANS, SPANS, ROWS_MAX)
     assert max(node.depth for node in preorder(roots)) == DEPTH
     assert seconds < 0.5
+
+
+def test_events_are_marked_where_they_are_within_the_shown_time() -> None:
+    spans = [
+        replace(span("a", length_ms=100), event_nanos=(EPOCH, EPOCH + 50 * MS, EPOCH + 100 * MS)),
+        replace(span("b", "a", 10), event_nanos=(EPOCH - 1, EPOCH + 101 * MS)),
+        span("c", "a", 20),
+    ]
+
+    rows = waterfall(build_tree(spans), TraceView()).rows
+    zoom = absolute_range(EPOCH + 50 * MS, EPOCH + 60 * MS)
+    zoomed = waterfall(build_tree(spans), TraceView(zoom=zoom)).rows
+
+    mark = "h2v10h-2z"
+    assert [row.marks for row in rows] == [f"M0 0{mark}M500 0{mark}M998 0{mark}", "", ""]
+    assert zoomed[0].marks == f"M0 0{mark}"

@@ -1,4 +1,4 @@
-"""The records of a service around one record, in the order of the list of logs."""
+"""The records of a service, or of a resource, around one record, in the order of the list."""
 
 import json
 from collections.abc import Sequence
@@ -19,10 +19,13 @@ from segplane.gateway.console.time_range import absolute_range
 
 # Records before the one that was looked for, and after it.
 SIDE_ROWS = 50
+# Records that are equal to it, itself too.
+EQUAL_MAX = 50
 _MINUTE = 60 * 10**9
 # A second query is for services with few records.
 SIDE_NANOS = (10 * _MINUTE, 24 * 60 * _MINUTE)
 _MICROS = 1_000
+_RESOURCE = "hash_sha256(tostring(resource_attributes))"
 _CUT = SHOWN_CHARACTERS_MAX + 1
 # The columns of a line of the list, of records with their digest.
 SHOWN_COLUMNS = (
@@ -35,30 +38,57 @@ SHOWN_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """Records newest first; `position` is that of the one that was looked for."""
+    """Records newest first; `position` is that of the one that was looked for.
+
+    `equals` is the number of records with its key.
+    """
 
     rows: Sequence[LogRow]
     position: int
+    equals: int = 1
+
+    @property
+    def older(self) -> int:
+        """The number of records before it."""
+        return len(self.rows) - self.position - self.equals
 
     def is_full(self) -> bool:
         """True if there are enough records on both sides."""
-        return self.position >= SIDE_ROWS and len(self.rows) - self.position > SIDE_ROWS
+        return self.position >= SIDE_ROWS and self.older >= SIDE_ROWS
 
 
-def service_query(dataset: str, key: RecordKey) -> str:
-    """Return the query for the service of a record; no row if there is no such record."""
-    return "\n".join([*_of_key(dataset, key), "| take 1", "| project service_name"])
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The service of a record, "" for none, and the digest of all attributes of its resource."""
+
+    service: str
+    resource_digest: str
 
 
-def read_service(content: bytes) -> str | None:
-    """Return the service, "" for a record that has none, None without a record."""
+def origin_query(dataset: str, key: RecordKey) -> str:
+    """Return the query for the origin of a record; no row if there is no such record."""
+    project = f"| project service_name, resource = {_RESOURCE}"
+    return "\n".join([*_of_key(dataset, key), "| take 1", project])
+
+
+def read_origin(content: bytes) -> Origin | None:
+    """Return the origin of a record, None without a record."""
     rows = json.loads(content)
-    return (rows[0]["service_name"] or "") if rows else None
+    return Origin(rows[0]["service_name"] or "", rows[0]["resource"]) if rows else None
 
 
-def around_query(dataset: str, key: RecordKey, service: str, side_nanos: int) -> str:
-    """Return the query for a record and those of its service on both sides of it."""
+def around_query(
+    dataset: str, key: RecordKey, origin: Origin, side_nanos: int, *, of_resource: bool = False
+) -> str:
+    """Return the query for a record and those of its service on both sides of it.
+
+    With `of_resource`, those of its service whose resource has the same attributes. Equal records
+    are in it as often as they are there.
+    """
+    service = origin.service
     same = f"service_name == {text_literal(service)}" if service else "isempty(service_name)"
+    if of_resource:
+        same += f" and {_RESOURCE} == {text_literal(origin.resource_digest)}"
     time, remainder = kql_time(key.nanos), key.nanos % _MICROS
     digest = text_literal(key.digest)
     newer = absolute_range(key.nanos, key.nanos + side_nanos).kql()
@@ -67,7 +97,7 @@ def around_query(dataset: str, key: RecordKey, service: str, side_nanos: int) ->
         (newer, ">", "<", "asc", "desc"),
         (older, "<", ">", "desc", "asc"),
     )
-    parts = [[*_of_key(dataset, key), "| take 1", *SHOWN_COLUMNS]]
+    parts = [[*_of_key(dataset, key), f"| take {EQUAL_MAX}", *SHOWN_COLUMNS]]
     for range_, beyond, other, order, digest_order in sides:
         parts.append(
             [
@@ -89,7 +119,8 @@ def around_query(dataset: str, key: RecordKey, service: str, side_nanos: int) ->
 def read_around(content: bytes, key: RecordKey) -> Around:
     """Return the records of a result of `around_query`."""
     rows = rows_of(content, 0)
-    return Around(rows, next((n for n, row in enumerate(rows) if row.key == key), 0))
+    places = [n for n, row in enumerate(rows) if row.key == key] or [0]
+    return Around(rows, places[0], len(places))
 
 
 def _of_key(dataset: str, key: RecordKey) -> list[str]:

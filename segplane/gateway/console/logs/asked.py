@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
-from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
 
+from segplane.gateway.console.addresses import address_of, changed_address, dataset_of, zone_of
 from segplane.gateway.console.logs.fields import (
     FieldValue,
     LogField,
@@ -74,14 +74,12 @@ class LogsAsk:
         pairs += [("only", each.text()) for each in self.only]
         pairs += [("not", each.text()) for each in self.excluded]
         pairs += [("columns", each.text()) for each in self.columns]
-        pairs.append(("tz", self.zone))
-        if self.after is not None:
-            pairs.append(("after", self.after.text()))
+        pairs += [("tz", self.zone), ("after", self.after.text() if self.after else "")]
         return [(name, value) for name, value in pairs if value and name not in without]
 
     def address(self, path: str = LOGS_PATH, *others: tuple[str, str]) -> str:
         """Return its address, with further parameters."""
-        return f"{path}?{urlencode([*self.parameters(), *others], quote_via=quote)}"
+        return address_of(path, [*self.parameters(), *others])
 
     def at_range(self, range_: TimeRange) -> "LogsAsk":
         """Return the same search of another time, from its newest record on."""
@@ -112,21 +110,17 @@ class LogsAsk:
 
 def parse_ask(parameters: QueryParams, now_nanos: int) -> LogsAsk:
     """Parse the parameters of an address. Raises QueryRefusal."""
-    values = {name: parameters.get(name, "") for name in ("dataset", "q", "tz", "after")}
-    if not values["dataset"]:
-        raise QueryRefusal("the address names no dataset: choose one")
-    if values["tz"] not in ("", "utc", "local"):
-        raise QueryRefusal(f"tz is {values['tz'][:80]!r}, expected utc or local")
+    after = parameters.get("after", "")
     return LogsAsk(
-        values["dataset"],
+        dataset_of(parameters),
         parse_range(parameters, now_nanos),
-        values["q"],
+        parameters.get("q", ""),
         tuple(map(parse_field_value, _several(parameters, "only", FILTERS_MAX))),
         tuple(map(parse_field_value, _several(parameters, "not", FILTERS_MAX))),
         tuple(map(parse_field, _several(parameters, "columns", COLUMNS_MAX))),
         tuple(map(parse_field, _several(parameters, "facets", FACETS_MAX))),
-        _cursor(values["after"]) if values["after"] else None,
-        values["tz"],
+        _cursor(after) if after else None,
+        zone_of(parameters),
     )
 
 
@@ -138,7 +132,7 @@ def parse_key(time: str, digest: str) -> RecordKey:
     except ValueError:
         is_key = False
     if not is_key or not digest.isalnum():
-        raise QueryRefusal("the address of the record is cut off or changed: open it from a list")
+        raise changed_address("record")
     return RecordKey(time, digest)
 
 
@@ -146,7 +140,7 @@ def _cursor(text: str) -> PageCursor:
     match text.split(" "):
         case [time, digest, shown] if _SHOWN.fullmatch(shown):
             return PageCursor(parse_key(time, digest), int(shown))
-    raise QueryRefusal("the address of the page is cut off or changed: open it from a list")
+    raise changed_address("page")
 
 
 def _several(parameters: QueryParams, name: str, most: int) -> Sequence[str]:

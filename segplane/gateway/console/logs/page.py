@@ -140,9 +140,10 @@ class LogsPage:
         """Return the address of a trace."""
         return f"/ui/traces/{quote(trace_id, safe='')}?{self.dataset_parameter()}"
 
-    def around_address(self, key: RecordKey) -> str:
-        """Return the address of the records around one."""
+    def around_address(self, key: RecordKey, by: str = "") -> str:
+        """Return the address of the records around one, of its service or of its resource."""
         parameters = {"dataset": self.ask.dataset, "at": key.time, "digest": key.digest}
+        parameters |= {"by": by} if by else {}
         return f"{LOGS_PATH}/around?{urlencode(parameters, quote_via=quote)}"
 
     def facet_links(self, facet: Facet) -> Iterator[tuple[str, int, str, str]]:

@@ -1,8 +1,7 @@
 """Records of a search: the queries that read a page of them, newest first, and their rows.
 
-A first query reads times alone and finds where the page ends, a second one reads the records of
-that time. So no column but those of the conditions is read for records that are not shown, and the
-order of records with equal times costs nothing beyond them.
+They are read by windows of time, from the newest files on, and come as each window is complete.
+No column but those of the conditions and the time is read for records that are not shown.
 """
 
 import json
@@ -12,13 +11,25 @@ from typing import Any
 
 from segplane.gateway.console.kql_text import quoted_name, text_literal
 from segplane.gateway.console.logs.asked import LogsAsk, RecordKey
+from segplane.gateway.console.logs.fields import BAGS
 from segplane.gateway.console.logs.search import LogSearch
-from segplane.gateway.management.times import nanos_of, text_of
+from segplane.gateway.management.times import text_of
+from segplane.gateway.queries.processes.wire import ORDERED, NewestPage
+from segplane.gateway.queries.responses import page_too_large
+from segplane.gateway.queries.service import PAGE_BYTES_MAX
 
 PAGE_ROWS = 200
 # Of a body or of attributes, on a page and in one record.
 SHOWN_CHARACTERS_MAX = 4_096
 BODY_CHARACTERS_MAX = 262_144
+# Of attributes in one record: a longer text is shown as it is.
+BAG_CHARACTERS_MAX = 262_144
+# Of one record, whose promoted columns have any number and length.
+RECORD_BYTES_MAX = 8 * 2**20
+_NAMES = (
+    *("severity_text", "service_name", "event_name", "scope_name", "scope_version"),
+    *("resource_schema_url", "scope_schema_url"),
+)
 # Of names and ids in a list.
 _NAME_CHARACTERS_MAX = 200
 _MICROS = 1_000
@@ -65,44 +76,25 @@ def logs_of(dataset: str) -> str:
     return f"{quoted_name(dataset)}\n| where signal == 'logs'"
 
 
-def boundary_query(ask: LogsAsk, search: LogSearch) -> str:
-    """Return the query for the time at which a page ends at the earliest, null without records."""
-    lines = [source(ask, search), f"| where {ask.range.kql()}"]
-    if ask.after is not None:
-        lines.append(f"| where timestamp < {kql_time(ask.after.key.nanos)}")
-    lines.append(f"| sort by timestamp desc | take {PAGE_ROWS + 1}")
-    lines.append("| summarize boundary = min(timestamp)")
-    return "\n".join(lines)
-
-
-def page_query(ask: LogsAsk, search: LogSearch, boundary: str | None) -> str:
-    """Return the query for the records of a page from a time on, and one more if there is one."""
-    lines = [source(ask, search), f"| where {ask.range.kql()}"]
+def page_query(ask: LogsAsk, search: LogSearch) -> str:
+    """Return the query for the records of a page and all older ones, in no order."""
+    lines = [source(ask, search), f"| where {ask.range.kql()}", f"| extend {ORDERED[2]} = {DIGEST}"]
     after = ask.after
-    if boundary is None and after is not None:
-        # Nothing is older; records of the same microsecond may follow.
-        boundary = text_of(after.key.nanos)
-    lines.append(f"| where timestamp >= {kql_time(nanos_of(boundary or text_of(0)))}")
-    lines.append(f"| extend segplane_digest = {DIGEST}")
     if after is not None:
         time, remainder = kql_time(after.key.nanos), after.key.nanos % _MICROS
         lines.append(f"| where timestamp <= {time}")
         lines.append(
             f"| where timestamp < {time} or timestamp_nanos < {remainder}"
             f" or (timestamp_nanos == {remainder}"
-            f" and segplane_digest >= {text_literal(after.key.digest)})"
+            f" and {ORDERED[2]} >= {text_literal(after.key.digest)})"
         )
-    lines.append("| sort by timestamp desc, timestamp_nanos desc, segplane_digest asc")
-    # Records with the key of the last one come first: those that the pages before have shown.
-    shown_rows = 0 if after is None else after.shown
-    lines.append(f"| take {shown_rows + PAGE_ROWS + 1} | where row_number() > {shown_rows}")
     shown_max = SHOWN_CHARACTERS_MAX + 1
     cells = [
         f"cell{number} = substring(tostring({column.kql()}), 0, {shown_max})"
         for number, column in enumerate(ask.columns)
     ]
     shown = [
-        *("timestamp", "timestamp_nanos", "segplane_digest", "severity"),
+        *(*ORDERED, "severity"),
         cut("severity_text", "service_name", "trace_id"),
         f"body = substring(body, 0, {shown_max})",
         f"attributes_text = substring(tostring(attributes), 0, {shown_max})",
@@ -112,23 +104,56 @@ def page_query(ask: LogsAsk, search: LogSearch, boundary: str | None) -> str:
     return "\n".join(lines)
 
 
+def page_of(ask: LogsAsk) -> NewestPage:
+    """Return the part of the query's rows that a page shows, and one more if there is one."""
+    if ask.after is None:
+        return NewestPage(PAGE_ROWS + 1)
+    # Records with the key of the last one come first: those that the pages before have shown.
+    return NewestPage(PAGE_ROWS + 1, ask.after.shown, ask.after.key.nanos // _MICROS)
+
+
 def record_query(dataset: str, key: RecordKey) -> str:
-    """Return the query for all columns of one record."""
+    """Return the query for all columns of one record; bags are texts, and long texts are cut."""
     time, remainder = kql_time(key.nanos), key.nanos % _MICROS
+    bags = [f"{name} = substring(tostring({name}), 0, {BAG_CHARACTERS_MAX})" for name in BAGS]
     return "\n".join(
         [
             logs_of(dataset),
             f"| where timestamp == {time} and timestamp_nanos == {remainder}",
             f"| where {DIGEST} == {text_literal(key.digest)}",
             "| take 1",
-            f"| extend body = substring(body, 0, {BODY_CHARACTERS_MAX + 1})",
+            f"| extend body = substring(body, 0, {BODY_CHARACTERS_MAX + 1}), {', '.join(bags)},"
+            f" {cut(*_NAMES, characters=SHOWN_CHARACTERS_MAX)}",
         ]
     )
 
 
 def rows_of(content: bytes, columns: int) -> list[LogRow]:
-    """Return the rows of a page's result."""
+    """Return the rows of a result."""
     return [_row(record, columns) for record in json.loads(content)]
+
+
+class PageReader:
+    """Reads the rows of a page as they come; `has_more` says that there is one more."""
+
+    def __init__(self, columns: int) -> None:
+        self._columns = columns
+        self._remaining_bytes = PAGE_BYTES_MAX
+        self._incomplete = b""
+        self.rows: list[LogRow] = []
+        self.has_more = False
+
+    def feed(self, piece: bytes) -> Sequence[LogRow]:
+        """Return the rows that are complete with a piece of the result. Raises Stopped."""
+        self._remaining_bytes -= len(piece)
+        if self._remaining_bytes < 0:
+            raise page_too_large(PAGE_BYTES_MAX)
+        *lines, self._incomplete = (self._incomplete + piece).split(b"\n")
+        rows = [_row(json.loads(line), self._columns) for line in lines]
+        shown = rows[: PAGE_ROWS - len(self.rows)]
+        self.has_more |= len(shown) < len(rows)
+        self.rows += shown
+        return shown
 
 
 def key_of(record: Mapping[str, Any], digest: str) -> RecordKey:

@@ -46,13 +46,25 @@ class _Digits(str):
 def parse_record(content: bytes) -> dict[str, Any] | None:
     """Return the first row of a result, None if there is none. Raises QueryRefusal.
 
-    Numbers are their digits, and times have nanoseconds.
+    Numbers are their digits, times have nanoseconds, and bags that are not cut are objects.
     """
     try:
         rows = parse_json(content)
     except RecursionError:
         raise QueryRefusal("the record is nested too deep for a page: use a query") from None
-    return _with_nanos(rows[0]) if rows else None
+    if not rows:
+        return None
+    record = _with_nanos(rows[0])
+    return record | {name: _bag(record[name]) for name in BAGS if name in record}
+
+
+def _bag(value: Any) -> Any:
+    """Return attributes by key; a text that is cut off, or nested too deep, as it is."""
+    try:
+        bag = parse_json(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return value
+    return bag if isinstance(bag, dict) else value
 
 
 def tree_of(record: Mapping[str, Any]) -> tuple[TreeNode, ...]:

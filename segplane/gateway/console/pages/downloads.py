@@ -11,6 +11,7 @@ from segplane.gateway.console.logs.asked import LogsAsk, parse_ask
 from segplane.gateway.console.logs.copies import DOWNLOADS, copies, file_name, whole_query
 from segplane.gateway.console.logs.page import LogsPage
 from segplane.gateway.console.logs.search import LogSearch, parse_search
+from segplane.gateway.console.pages.page_queries import readable
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import Page, Viewer
 from segplane.gateway.http.refusals import QueryRefusal
@@ -66,4 +67,4 @@ def _asked(request: Request) -> tuple[LogsAsk, LogSearch]:
     try:
         return ask, parse_search(ask.search)
     except KqlError as error:
-        raise QueryRefusal(f"{error.what}; {error.hint}", error.excerpt(ask.search)) from None
+        raise readable(error, ask.search) from None

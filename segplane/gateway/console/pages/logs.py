@@ -1,14 +1,11 @@
-"""The logs of a dataset: the list, one record, the histogram with its facets, values of a field."""
+"""The logs of a dataset: one record, the histogram with its facets, values of a field."""
 
-import json
-import re
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 
 from anyio import to_thread
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from kql.errors import KqlError
 from segplane.gateway.console.logs import histogram as counting
@@ -20,19 +17,14 @@ from segplane.gateway.console.logs.asked import (
 )
 from segplane.gateway.console.logs.fields import parse_field
 from segplane.gateway.console.logs.page import LogsPage, address_of_record
-from segplane.gateway.console.logs.records import LogRow
 from segplane.gateway.console.logs.search import LogSearch, parse_search
 from segplane.gateway.console.logs.unfolded import body_nodes, parse_record, tree_of
-from segplane.gateway.console.pages.datasets import numbers_of
+from segplane.gateway.console.pages.page_queries import PageQueries, is_part, readable
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import Page, Viewer
 from segplane.gateway.http.refusals import NotThere, QueryRefusal
-from segplane.gateway.queries.processes.wire import QueryTask
-from segplane.gateway.queries.responses import QueryResult
 from segplane.gateway.queries.service import QueryService
 
-# The place of a refusal in our query, which is not the person's text.
-_PLACE = re.compile(r"^\d+:\d+: ")
 _SEARCHED_CHARACTERS_MAX = 200
 
 
@@ -40,68 +32,25 @@ class LogPages:
     """Pages about the logs of one dataset, and parts of them."""
 
     def __init__(self, queries: QueryService, templates: Templates) -> None:
-        self._queries = queries
+        self._queries = PageQueries(queries)
         self._templates = templates
 
     def pages(self) -> dict[str, Page]:
         """Return the page of each method and path."""
         return {
-            "GET /ui/logs": self._list,
             "GET /ui/logs/record": self._record,
             "GET /ui/logs/histogram": self._histogram,
             "GET /ui/logs/values": self._values,
         }
-
-    async def _list(self, request: Request, viewer: Viewer) -> Response:
-        if not request.query_params.get("dataset"):
-            # Relative, as all redirects: a proxy may serve the console below a path of its own.
-            return RedirectResponse("./", 303)
-        ask = _ask(request)
-        page = LogsPage(ask, LogSearch())
-        try:
-            page = LogsPage(ask, parse_search(ask.search))
-            rows, warnings = await self._rows(request, viewer, ask, page.search)
-        except (KqlError, QueryRefusal) as error:
-            refusal = _readable(error, ask.search)
-            return await self._page("list", viewer, page, refusal.status, refusal=refusal)
-        if not rows and ask.after is None:
-            try:
-                numbers = await numbers_of(self._queries, viewer, ask.dataset)
-            except NotThere:
-                # A view, or another table that can be searched and has no numbers.
-                numbers = None
-            if numbers is not None and not numbers.segment_count:
-                return RedirectResponse(f"empty?{page.dataset_parameter()}", 303)
-            page = replace(page, numbers=numbers)
-        page = replace(
-            page,
-            rows=rows[: records.PAGE_ROWS],
-            has_more=len(rows) > records.PAGE_ROWS,
-            warnings=warnings,
-        )
-        return await self._page("list", viewer, page, refusal=None)
-
-    async def _rows(
-        self, request: Request, viewer: Viewer, ask: LogsAsk, search: LogSearch
-    ) -> tuple[list[LogRow], Sequence[str]]:
-        """Return the records of a page and one more if there is one, and warnings.
-
-        Raises QueryRefusal.
-        """
-        result = await self._result(request, viewer, records.boundary_query(ask, search))
-        boundary = json.loads(result.content)[0]["boundary"]
-        if boundary is None and ask.after is None:
-            return [], result.warnings
-        result = await self._result(request, viewer, records.page_query(ask, search, boundary))
-        rows = await to_thread.run_sync(records.rows_of, result.content, len(ask.columns))
-        return rows, result.warnings
 
     async def _record(self, request: Request, viewer: Viewer) -> Response:
         ask = _ask(request)
         parameters = request.query_params
         key = parse_key(parameters.get("at", ""), parameters.get("digest", ""))
         query = records.record_query(ask.dataset, key)
-        result = await self._result(request, viewer, query)
+        result = await self._queries.result(
+            request, viewer, query, bytes_max=records.RECORD_BYTES_MAX
+        )
         record = await to_thread.run_sync(parse_record, result.content)
         if record is None:
             raise NotThere(
@@ -110,7 +59,7 @@ class LogPages:
         body = str(record.get("body") or "")
         is_whole = "body" in parameters
         shown_max = records.BODY_CHARACTERS_MAX if is_whole else records.SHOWN_CHARACTERS_MAX
-        name = "record_part" if _is_part(request) else "record"
+        name = "record_part" if is_part(request) else "record"
         page = LogsPage(ask, _search_or_none(ask.search))
         return await self._page(
             name,
@@ -133,12 +82,12 @@ class LogPages:
         try:
             search = parse_search(ask.search)
             query, aggregation = counting.histogram_query(ask, search), counting.aggregation(ask)
-            result = await self._result(request, viewer, query, aggregation)
-            histogram = counting.histogram_of(result.content, ask)
+            result = await self._queries.result(request, viewer, query, aggregation)
+            histogram = await to_thread.run_sync(counting.histogram_of, result.content, ask)
         except (KqlError, QueryRefusal) as error:
-            refusal = _readable(error, ask.search)
+            refusal = readable(error, ask.search)
             status = refusal.status
-        name = "histogram_part" if _is_part(request) else "histogram"
+        name = "histogram_part" if is_part(request) else "histogram"
         return await self._page(
             name,
             viewer,
@@ -155,11 +104,11 @@ class LogPages:
         text = request.query_params.get("find", "")[:_SEARCHED_CHARACTERS_MAX]
         try:
             query = counting.values_query(ask, parse_search(ask.search), field, text)
-            result = await self._result(request, viewer, query)
+            result = await self._queries.result(request, viewer, query)
         except (KqlError, QueryRefusal) as error:
-            raise _readable(error, ask.search) from error
-        facet = counting.values_of(result.content, field)
-        name = "values_part" if _is_part(request) else "values"
+            raise readable(error, ask.search) from error
+        facet = await to_thread.run_sync(counting.values_of, result.content, field)
+        name = "values_part" if is_part(request) else "values"
         page = LogsPage(ask, LogSearch())
         return await self._page(name, viewer, page, facet=facet, find=text)
 
@@ -177,12 +126,6 @@ class LogPages:
             **values,
         )
 
-    async def _result(
-        self, request: Request, viewer: Viewer, query: str, aggregation: str = ""
-    ) -> QueryResult:
-        task = QueryTask(query, "kql", "json", aggregation=aggregation)
-        return await self._queries.result(request, viewer.caller, task)
-
 
 def _ask(request: Request) -> LogsAsk:
     return parse_ask(request.query_params, time.time_ns())
@@ -194,16 +137,3 @@ def _search_or_none(text: str) -> LogSearch:
         return parse_search(text)
     except KqlError:
         return LogSearch()
-
-
-def _is_part(request: Request) -> bool:
-    """True if htmx asks for a part of a page."""
-    return request.headers.get("hx-request") == "true"
-
-
-def _readable(error: KqlError | QueryRefusal, search: str) -> QueryRefusal:
-    """Return a refusal without the place in a query of ours; its excerpt has the person's words."""
-    if isinstance(error, KqlError):
-        return QueryRefusal(f"{error.what}; {error.hint}", error.excerpt(search))
-    error.args = (_PLACE.sub("", str(error)),)
-    return error

@@ -8,12 +8,12 @@ from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from segplane.gateway.console.logs.asked import (
-    LogsAsk,
-)
+from segplane.gateway.console.addresses import dataset_of
+from segplane.gateway.console.logs.asked import LogsAsk
 from segplane.gateway.console.logs.page import LogsPage
 from segplane.gateway.console.logs.records import rows_of
 from segplane.gateway.console.logs.search import LogSearch
+from segplane.gateway.console.pages.page_queries import PageQueries, is_part
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.time_range import TimeRange, absolute_range, parse_range
 from segplane.gateway.console.traces import queries
@@ -31,7 +31,6 @@ from segplane.gateway.console.traces.waterfall import (
 )
 from segplane.gateway.console.viewer import Page, Viewer
 from segplane.gateway.http.refusals import QueryRefusal, Stopped
-from segplane.gateway.queries.processes.wire import QueryTask
 from segplane.gateway.queries.service import QueryService
 
 
@@ -39,7 +38,7 @@ class TracePages:
     """Pages about the traces of a dataset."""
 
     def __init__(self, queries: QueryService, templates: Templates) -> None:
-        self._queries = queries
+        self._queries = PageQueries(queries)
         self._templates = templates
 
     def pages(self) -> dict[str, Page]:
@@ -63,11 +62,11 @@ class TracePages:
         try:
             ask = parse_trace_ask(parameters, time.time_ns())
             content = await self._run(request, viewer, queries.matches_query(ask))
-            matches = queries.read_matches(content)
+            matches = await to_thread.run_sync(queries.read_matches, content)
             ids = [match.trace_id for match in matches[: queries.TRACES_MAX]]
             if ids:
                 content = await self._run(request, viewer, queries.summaries_query(ask, ids))
-                summaries = queries.read_summaries(content, ids)
+                summaries = await to_thread.run_sync(queries.read_summaries, content, ids)
         except QueryRefusal as refusal:
             message, excerpt, status = str(refusal), refusal.excerpt, refusal.status
         else:
@@ -147,8 +146,7 @@ class TracePages:
         )
 
     async def _run(self, request: Request, viewer: Viewer, query: str) -> bytes:
-        task = QueryTask(query, "kql", "json")
-        return (await self._queries.result(request, viewer.caller, task)).content
+        return (await self._queries.result(request, viewer, query)).content
 
 
 _FORM = ("from", "to", "service", "operation", "longer", "shorter", "status", "q")
@@ -157,8 +155,7 @@ _FORM = ("from", "to", "service", "operation", "longer", "shorter", "status", "q
 def _asked(request: Request) -> tuple[TraceAddress, TimeRange | None]:
     """Return the address of a trace, and the time range that its query is limited to."""
     parameters = request.query_params
-    if not parameters.get("dataset"):
-        raise QueryRefusal("the address names no dataset: choose one")
+    dataset_of(parameters)
     has_range = parameters.get("from") and parameters.get("to")
     within = parse_range(parameters, time.time_ns()) if has_range else None
     pairs = tuple((n, v) for n, v in parameters.multi_items() if n in TraceAddress.NAMES and v)
@@ -180,5 +177,4 @@ def _address(ask: TraceAsk, summary: queries.TraceSummary) -> str:
 
 def _part_or_page(request: Request, name: str) -> str:
     """Return the template of a part of a page for htmx, else that of a page."""
-    is_part = request.headers.get("hx-request") == "true"
-    return f"{name}_part.html" if is_part else f"{name}.html"
+    return f"{name}_part.html" if is_part(request) else f"{name}.html"

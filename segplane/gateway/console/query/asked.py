@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
 
+from segplane.gateway.console.addresses import address_of, zone_of
 from segplane.gateway.console.time_range import parse_bound
 from segplane.gateway.http.refusals import QueryRefusal
 from segplane.gateway.queries.processes.wire import QueryTask
@@ -40,7 +40,7 @@ class QueryAsk:
             ("tz", self.zone),
             *others,
         ]
-        return f"{path}?{urlencode([pair for pair in pairs if pair[1]], quote_via=quote)}"
+        return address_of(path, pairs)
 
     def task(self, format_: str, now_nanos: int) -> QueryTask:
         """Return what the query service runs. Raises QueryRefusal."""
@@ -69,10 +69,7 @@ def parse_query_ask(parameters: QueryParams) -> QueryAsk:
     language = parameters.get("lang") or LANGUAGES[0]
     if language not in LANGUAGES:
         raise QueryRefusal(f"lang is {language[:80]!r}, expected one of {', '.join(LANGUAGES)}")
-    zone = parameters.get("tz", "")
-    if zone not in ("", "utc", "local"):
-        raise QueryRefusal(f"tz is {zone[:80]!r}, expected utc or local")
     # Forms send two characters for the end of a line.
     text = parameters.get("q", "").replace("\r\n", "\n")
     version, at, dataset = (parameters.get(n, "").strip() for n in ("version", "at", "dataset"))
-    return QueryAsk(language, text, version, at, dataset, zone)
+    return QueryAsk(language, text, version, at, dataset, zone_of(parameters))

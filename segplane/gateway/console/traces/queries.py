@@ -23,6 +23,11 @@ DUPLICATES_MAX = 3
 # Spans of a listed trace are read so long before and after the range of the search.
 _MARGIN_NANOS = 3_600 * 10**9
 _EVENTS_CHARACTERS_MAX = 262_144
+# Of a span, in a waterfall.
+MARKED_EVENTS_MAX = 3
+_EVENT_TIMES = ", ".join(
+    f"tostring(events[{number}].time_unix_nano)" for number in range(MARKED_EVENTS_MAX)
+)
 _BAG_CHARACTERS_MAX = 65_536
 
 
@@ -108,7 +113,8 @@ def spans_query(dataset: str, trace_id: str, within: TimeRange | None) -> str:
             f"| sort by timestamp asc, timestamp_nanos asc, span_id asc | take {SPANS_MAX + 1}",
             "| project timestamp, timestamp_nanos, duration_ns, span_kind, span_status,"
             f" {cut('span_id', 'parent_span_id', 'service_name', 'name', 'status_message')},"
-            " event_count = array_length(events), link_count = array_length(links)",
+            " event_count = array_length(events), link_count = array_length(links),"
+            f" event_times = strcat_delim(' ', {_EVENT_TIMES})",
         ]
     )
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from urllib.parse import quote, urlencode
 
 from kql.errors import KqlError
+from segplane.gateway.console.addresses import address_of, changed_address, dataset_of
 from segplane.gateway.console.kql_text import text_literal
 from segplane.gateway.console.logs.search import parse_search
 from segplane.gateway.console.time_range import TimeRange, parse_range
@@ -61,8 +61,7 @@ class TraceAsk:
             "q": self.search,
             "after": self.after.text() if self.after else "",
         }
-        chosen = {name: value for name, value in pairs.items() if value}
-        return f"{TRACES_PATH}?{urlencode(chosen, quote_via=quote)}"
+        return address_of(TRACES_PATH, pairs.items())
 
     def at_range(self, range_: TimeRange) -> "TraceAsk":
         """Return the same search of another time, from its newest trace on."""
@@ -91,20 +90,19 @@ class TraceAsk:
 
 def parse_trace_ask(parameters: Mapping[str, str], now_nanos: int) -> TraceAsk:
     """Parse the parameters of an address. Raises QueryRefusal."""
-    names = ("dataset", "service", "operation", "longer", "shorter", "status", "q")
+    dataset = dataset_of(parameters)
+    names = ("service", "operation", "longer", "shorter", "status", "q")
     values = {name: parameters.get(name, "").strip() for name in names}
     for name in names[:-1]:
         if len(values[name]) > _CHARACTERS_MAX:
             raise QueryRefusal(f"{name} has more than {_CHARACTERS_MAX} characters")
-    if not values["dataset"]:
-        raise QueryRefusal("the address names no dataset: choose one")
     if values["status"] not in ("", *_STATUS_CODES):
         raise QueryRefusal(f"status is {values['status'][:80]!r}, expected unset, ok or error")
     for name in ("longer", "shorter"):
         if values[name]:
             parse_duration(values[name])
     return TraceAsk(
-        values["dataset"],
+        dataset,
         parse_range(parameters, now_nanos),
         values["service"],
         values["operation"],
@@ -150,5 +148,5 @@ def _cursor(text: str) -> TraceCursor | None:
     try:
         nanos_of(time)
     except ValueError:
-        raise QueryRefusal(f"after is {text[:80]!r}: open the page from the list again") from None
+        raise changed_address("page") from None
     return TraceCursor(time, trace_id[:_CHARACTERS_MAX])

@@ -1,10 +1,13 @@
 """Spans of one trace, from the rows of a query."""
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TypedDict
 
 from segplane.gateway.management.times import nanos_of
+
+_DIGITS = re.compile("[0-9]{1,19}")
 
 
 class SpanRow(TypedDict):
@@ -22,6 +25,7 @@ class SpanRow(TypedDict):
     status_message: str | None
     event_count: int | None
     link_count: int | None
+    event_times: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,8 @@ class Span:
     duration_nanos: int | None
     event_count: int = 0
     link_count: int = 0
+    # Times of its first events.
+    event_nanos: tuple[int, ...] = ()
 
     @property
     def end_nanos(self) -> int:
@@ -67,6 +73,7 @@ def read_spans(content: bytes) -> list[Span]:
             row["duration_ns"],
             row["event_count"] or 0,
             row["link_count"] or 0,
+            tuple(map(int, filter(_DIGITS.fullmatch, (row["event_times"] or "").split(" ")))),
         )
         for row in rows
     ]

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
+from segplane.gateway.console.addresses import address_of
 from segplane.gateway.console.time_range import TimeRange
 from segplane.gateway.console.traces.waterfall import CLOSED_MAX
 
@@ -84,4 +85,4 @@ class TraceAddress:
         self, part: str, pairs: "list[tuple[str, str]] | tuple[tuple[str, str], ...]"
     ) -> str:
         path = f"/ui/traces/{quote(self.trace_id, safe='')}{part}"
-        return f"{path}?{urlencode(pairs, quote_via=quote)}"
+        return address_of(path, pairs)

@@ -9,7 +9,7 @@ from segplane.gateway.console.traces.spans import Span
 from segplane.gateway.console.traces.tree import Node, preorder
 from segplane.gateway.http.refusals import QueryRefusal
 
-# A row has at most 12 elements, and a page at most 1,500.
+# A row has at most 13 elements, and a page at most 1,500.
 ROWS_MAX = 100
 # Closed subtrees are in the address.
 CLOSED_MAX = 100
@@ -34,6 +34,8 @@ class WaterfallRow:
     node: Node
     x: int
     width: int
+    # The path of the marks of its events, "" without any.
+    marks: str
     is_critical: bool
     is_closed: bool
     duration: str
@@ -137,11 +139,20 @@ def _row(node: Node, shown: TimeRange, is_critical: bool, is_closed: bool) -> Wa
         node,
         left_edge,
         width,
+        _marks(node, start, length),
         is_critical,
         is_closed,
         "no end" if is_unfinished else duration,
         tuple(_notes(node, is_critical)),
     )
+
+
+def _marks(node: Node, start: int, length: int) -> str:
+    """Return the path of a mark for each of the first events within the shown time."""
+    offsets = (nanos - start for nanos in (node.span.event_nanos if node.span else ()))
+    places = {offset * WIDTH // length for offset in offsets if 0 <= offset <= length}
+    edges = (min(place, WIDTH - _BAR_WIDTH_MIN) for place in sorted(places))
+    return "".join(f"M{edge} 0h{_BAR_WIDTH_MIN}v10h-{_BAR_WIDTH_MIN}z" for edge in edges)
 
 
 def _notes(node: Node, is_critical: bool) -> Iterator[str]:

@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, NoReturn, cast
 from dataplane.processes.child_process import receive_value
 from segplane.gateway.queries.kusto_result import write_kusto
 from segplane.gateway.queries.processes import sandbox, wire
+from segplane.gateway.queries.processes.newest_page import write_newest_page
 from segplane.gateway.queries.processes.prepared import prepared_connection, query_limits
 from segplane.gateway.queries.processes.remote import (
     Lanes,
@@ -129,7 +130,9 @@ class _PreparedProcess:
             prepare=define_views(planned),
             connection=self._connection,
         ) as query:
-            if task.format == "kusto":
+            if task.page is not None:
+                write_newest_page(query, task.page, file)
+            elif task.format == "kusto":
                 write_kusto(query, file)
             elif task.format == "spreadsheet":
                 reader, forms = query.result()

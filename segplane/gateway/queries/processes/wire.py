@@ -14,6 +14,8 @@ READ_BYTES_MAX = 4 * 2**20
 REPLY_BYTES_MAX = 2**30
 # The rows of a query, as its aggregation calls them; no dataset has such a name.
 MATCHED = '"$matched"'
+# The columns by which the rows of a page are ordered: two descending, the last one ascending.
+ORDERED = ("timestamp", "timestamp_nanos", "segplane_digest")
 DONE, REFUSED, MISSING = b"+", b"-", b"0"
 # A message to the launcher is a letter and a process id; its answer is an id, or an exit code.
 MESSAGE = struct.Struct(">cq")
@@ -35,6 +37,20 @@ class ProcessLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class NewestPage:
+    """The newest `rows` rows of a query in KQL with the columns of ORDERED, newest first.
+
+    They are read by windows of time, from the newest files on, and written as each window is
+    complete: a line of JSON each. `skipped` of the first rows are not written. The rows are not
+    newer than `before_micros`, microseconds since 1970; None = there is no such bound.
+    """
+
+    rows: int
+    skipped: int = 0
+    before_micros: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class QueryTask:
     """A query, and the format of its result.
 
@@ -42,7 +58,8 @@ class QueryTask:
     that of datasets which KQL names without one, "" the default group. `adjusts_time` adds the
     time adjustment of each dataset to the times of its records. `aggregation` is SQL of the
     gateway's, never a caller's, over the rows of a query in KQL, which it calls MATCHED. `as_of` is
-    the version that is read, or a time: the version of then.
+    the version that is read, or a time: the version of then. With `page`, only the newest rows are
+    read, and `format` is not used.
     """
 
     text: str
@@ -53,3 +70,4 @@ class QueryTask:
     adjusts_time: bool = False
     aggregation: str = ""
     as_of: int | datetime | None = None
+    page: NewestPage | None = None

@@ -78,7 +78,7 @@ class Locator:
         override: StoreLocation | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._client = client
+        self.client = client
         self._worker_id = worker_id
         self._override = override
         self._monotonic = monotonic
@@ -117,7 +117,7 @@ class Locator:
             try:
                 self.ask()
             except MetaError as error:
-                log.warning("waiting_for_meta", meta_address=self._client.target, error=str(error))
+                log.warning("waiting_for_meta", meta_address=self.client.target, error=str(error))
             else:
                 return True
         return False
@@ -130,7 +130,7 @@ class Locator:
     def ask(self, deadline_secs: float = _DEADLINE_SECS) -> None:
         """Ask meta now; raises MetaError."""
         report = self.report.message() if self.report is not None else None
-        answer = ask_location(self._client, self._worker_id, deadline_secs, report)
+        answer = ask_location(self.client, self._worker_id, deadline_secs, report)
         with self._lock:
             former, self._asked_at = self._known, self._monotonic()
             if former is not None and former.config_version == answer.config_version:

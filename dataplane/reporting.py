@@ -4,7 +4,8 @@
                                 |
                                 +--> Locator: the stores and the settings of now
 
-A thread of its own reports, so that a process whose work hangs still says since when.
+A thread of its own reports, so that a process whose work hangs still says since when. It reports
+what the process spent too.
 """
 
 import threading
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import structlog
 
+from dataplane.costs.reports import WORKS, CostReports
 from dataplane.location import ASK_EVERY_SECS, Locator
 from dataplane.settings import ProcessSettings
 from dataplane.task_runner import TaskRunner
@@ -57,6 +59,7 @@ class Reporter:
     def __init__(self, report: SelfReport, locator: Locator) -> None:
         self._report = report
         self._locator = locator
+        self._costs = CostReports(locator.client, WORKS[report.kind])
         self._shutdown = Shutdown()
         # Of refusals that are in the log.
         self._reasons = set[str]()
@@ -73,12 +76,14 @@ class Reporter:
         self._shutdown.request()
         self._thread.join(_LAST_DEADLINE_SECS)
         if is_orderly:
+            self._costs.report(_LAST_DEADLINE_SECS, is_last=True)
             self._report.end()
             self._ask(_LAST_DEADLINE_SECS)
 
     def _run(self) -> None:
         for _ in every(ASK_EVERY_SECS, self._shutdown):
             self._ask(ASK_EVERY_SECS)
+            self._costs.report_if_due()
 
     def _ask(self, deadline_secs: float) -> None:
         try:

@@ -167,6 +167,9 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "ListWorkers": (_C, _O),
         "SetWorkerSettings": (),
         "ListWorkerSettings": (_C, _O),
+        # Each reports the kinds of work that its processes do.
+        "ReportCosts": (_I, _N, _M, _J, _G),
+        "ListCosts": (_R, _C),
     },
     "ResourcesService": {
         # Ingest tokens are shown to those who keep the catalog alone.

@@ -97,6 +97,11 @@ class SelfReport:
         self._progress = progress
         self._is_ending = self._has_failed = False
 
+    @property
+    def kind(self) -> str:
+        """The kind of the process."""
+        return self._fixed.kind
+
     def end(self) -> None:
         """Say in the reports from now on that the process ends in good order."""
         self._is_ending = True

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from segments.errors import ObjectExists, ObjectMissing, StoreError
 from segments.location import StoreLocation
+from segments.request_counts import count_read, count_writes
 
 # A failure that no use has repeated for so long says nothing about the store of now.
 FAILURE_SECS = 3_600.0
@@ -29,6 +30,9 @@ class StoreUse(Enum):
     WRITE = auto()
     DELETE = auto()
     ABORT_UPLOADS = auto()
+
+
+_WRITES = frozenset((StoreUse.WRITE, StoreUse.LIST, StoreUse.ABORT_UPLOADS))
 
 
 class _Use(NamedTuple):
@@ -54,9 +58,18 @@ def store_used(location: StoreLocation, use: StoreUse) -> Iterator[None]:
     except StoreError as error:
         if not isinstance(error, (ObjectExists, ObjectMissing)):
             failure = str(error)
-        _last_uses[location, use] = _Use(time.monotonic(), failure)
+        _note(location, use, failure)
         raise
-    _last_uses[location, use] = _Use(time.monotonic(), "")
+    _note(location, use, "")
+
+
+def _note(location: StoreLocation, use: StoreUse, failure: str) -> None:
+    _last_uses[location, use] = _Use(time.monotonic(), failure)
+    # Providers charge for answers, not for their failures.
+    if use is StoreUse.READ and not failure:
+        count_read()
+    elif use in _WRITES and not failure:
+        count_writes()
 
 
 def find_store_use() -> SelfFinding | None:

@@ -83,6 +83,8 @@ def _jobs(
         BackgroundJob("pins", 15.0, rounds.count_pins),
         BackgroundJob("visibility", 60.0, rounds.count_visibility),
         BackgroundJob("locks", 60.0, rounds.forget_locks),
+        # Far shorter than the six hours between two samples.
+        BackgroundJob("costs", 60.0, rounds.keep_costs, 600.0),
         # Its pauses double while the bucket does not answer, too.
         BackgroundJob("names", 1.0, NameNotes(database, settings, shutdown).run_round, 8.0),
     )

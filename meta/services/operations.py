@@ -10,6 +10,7 @@ from typing import Any
 from meta.services.access import access_tokens, audit_log, server_state
 from meta.services.catalog import dataset_settings, datasets
 from meta.services.checks import consistency, object_checks, repairs
+from meta.services.costs import costs
 from meta.services.damage import damage, quarantine
 from meta.services.deletion import objects
 from meta.services.iceberg import tables
@@ -50,6 +51,7 @@ OPERATIONS = (
     consistency,
     object_checks,
     repairs,
+    costs,
     damage,
     quarantine,
     objects,

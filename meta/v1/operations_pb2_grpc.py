@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from meta.v1 import costs_pb2 as meta_dot_v1_dot_costs__pb2
 from meta.v1 import operations_pb2 as meta_dot_v1_dot_operations__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
@@ -350,6 +351,16 @@ class OperationsServiceStub:
                 '/meta.v1.OperationsService/ListWorkerSettings',
                 request_serializer=meta_dot_v1_dot_operations__pb2.ListWorkerSettingsRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_operations__pb2.ListWorkerSettingsResponse.FromString,
+                _registered_method=True)
+        self.ReportCosts = channel.unary_unary(
+                '/meta.v1.OperationsService/ReportCosts',
+                request_serializer=meta_dot_v1_dot_costs__pb2.ReportCostsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_costs__pb2.ReportCostsResponse.FromString,
+                _registered_method=True)
+        self.ListCosts = channel.unary_unary(
+                '/meta.v1.OperationsService/ListCosts',
+                request_serializer=meta_dot_v1_dot_costs__pb2.ListCostsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_costs__pb2.ListCostsResponse.FromString,
                 _registered_method=True)
 
 
@@ -840,6 +851,20 @@ class OperationsServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReportCosts(self, request, context):
+        """Adds the resources that a process spent to the ledger of costs. Its report of the same number adds nothing again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListCosts(self, request, context):
+        """Lists the costs of datasets in a month, by kind of work. A report is in it at once.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperationsServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -1157,6 +1182,16 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.ListWorkerSettings,
                     request_deserializer=meta_dot_v1_dot_operations__pb2.ListWorkerSettingsRequest.FromString,
                     response_serializer=meta_dot_v1_dot_operations__pb2.ListWorkerSettingsResponse.SerializeToString,
+            ),
+            'ReportCosts': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportCosts,
+                    request_deserializer=meta_dot_v1_dot_costs__pb2.ReportCostsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_costs__pb2.ReportCostsResponse.SerializeToString,
+            ),
+            'ListCosts': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListCosts,
+                    request_deserializer=meta_dot_v1_dot_costs__pb2.ListCostsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_costs__pb2.ListCostsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -2862,6 +2897,60 @@ class OperationsService:
             '/meta.v1.OperationsService/ListWorkerSettings',
             meta_dot_v1_dot_operations__pb2.ListWorkerSettingsRequest.SerializeToString,
             meta_dot_v1_dot_operations__pb2.ListWorkerSettingsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportCosts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ReportCosts',
+            meta_dot_v1_dot_costs__pb2.ReportCostsRequest.SerializeToString,
+            meta_dot_v1_dot_costs__pb2.ReportCostsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListCosts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListCosts',
+            meta_dot_v1_dot_costs__pb2.ListCostsRequest.SerializeToString,
+            meta_dot_v1_dot_costs__pb2.ListCostsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from grpc import aio as _aio
+from meta.v1 import costs_pb2 as _costs_pb2
 from meta.v1 import operations_pb2 as _operations_pb2
 import abc as _abc_1
 import grpc as _grpc
@@ -234,6 +235,10 @@ class OperationsServiceStub:
     """
     ListWorkerSettings: _grpc.UnaryUnaryMultiCallable[_operations_pb2.ListWorkerSettingsRequest, _operations_pb2.ListWorkerSettingsResponse]
     """Lists the settings of workers and classes, or those that apply to one worker."""
+    ReportCosts: _grpc.UnaryUnaryMultiCallable[_costs_pb2.ReportCostsRequest, _costs_pb2.ReportCostsResponse]
+    """Adds the resources that a process spent to the ledger of costs. Its report of the same number adds nothing again."""
+    ListCosts: _grpc.UnaryUnaryMultiCallable[_costs_pb2.ListCostsRequest, _costs_pb2.ListCostsResponse]
+    """Lists the costs of datasets in a month, by kind of work. A report is in it at once."""
 
 @_typing.type_check_only
 class OperationsServiceAsyncStub(OperationsServiceStub):
@@ -441,6 +446,10 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     """
     ListWorkerSettings: _aio.UnaryUnaryMultiCallable[_operations_pb2.ListWorkerSettingsRequest, _operations_pb2.ListWorkerSettingsResponse]  # type: ignore[assignment]
     """Lists the settings of workers and classes, or those that apply to one worker."""
+    ReportCosts: _aio.UnaryUnaryMultiCallable[_costs_pb2.ReportCostsRequest, _costs_pb2.ReportCostsResponse]  # type: ignore[assignment]
+    """Adds the resources that a process spent to the ledger of costs. Its report of the same number adds nothing again."""
+    ListCosts: _aio.UnaryUnaryMultiCallable[_costs_pb2.ListCostsRequest, _costs_pb2.ListCostsResponse]  # type: ignore[assignment]
+    """Lists the costs of datasets in a month, by kind of work. A report is in it at once."""
 
 class OperationsServiceServicer:
     """Segplane's additions to the contract. A client compiled from the published contract needs none of
@@ -960,5 +969,19 @@ class OperationsServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_operations_pb2.ListWorkerSettingsResponse, _abc.Awaitable[_operations_pb2.ListWorkerSettingsResponse]]:
         """Lists the settings of workers and classes, or those that apply to one worker."""
+
+    def ReportCosts(
+        self,
+        request: _costs_pb2.ReportCostsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_costs_pb2.ReportCostsResponse, _abc.Awaitable[_costs_pb2.ReportCostsResponse]]:
+        """Adds the resources that a process spent to the ledger of costs. Its report of the same number adds nothing again."""
+
+    def ListCosts(
+        self,
+        request: _costs_pb2.ListCostsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_costs_pb2.ListCostsResponse, _abc.Awaitable[_costs_pb2.ListCostsResponse]]:
+        """Lists the costs of datasets in a month, by kind of work. A report is in it at once."""
 
 def add_OperationsServiceServicer_to_server(servicer: OperationsServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

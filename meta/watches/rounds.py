@@ -1,6 +1,7 @@
 """Rounds of background jobs on the database; servers on one database take turns."""
 
 from collections.abc import Callable
+from functools import partial
 
 import structlog
 
@@ -9,6 +10,7 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import Unavailable
 from meta.process.shutdown import Shutdown
+from meta.store.costs import months, reports, samples
 from meta.store.deduplication import run_filters, sorted_runs, staging
 from meta.store.deduplication.sorted_runs import MergedRuns
 from meta.store.deletion import kept_files
@@ -123,6 +125,13 @@ class Rounds:
             self._transactions.write(visibility_counts.choose)
         self._visibility_rounds += 1
         self._transactions.write(visibility_counts.count)
+
+    def keep_costs(self) -> bool:
+        """Sample the stored bytes that are due, roll days up to months, forget what is old."""
+        is_any = False
+        for step in (samples.take_page, months.roll_up, months.expire, reports.expire):
+            is_any = self._repeat(partial(self._transactions.write, step)) or is_any
+        return is_any
 
     def count_pins(self) -> None:
         """Remove expired pins and set the gauges of the others."""

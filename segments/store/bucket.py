@@ -2,6 +2,7 @@
 
 import functools
 import io
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,7 @@ from segments.errors import (
 )
 from segments.keys import check_key
 from segments.location import StoreLocation
+from segments.request_counts import count_writes
 from segments.self_checks import StoreUse, store_used
 from segments.store.interface import ObjectInfo
 from segments.store.probe import PROBE_KEY, probe_put_if_absent
@@ -163,9 +165,13 @@ class BucketStore:
     def _write_new(self, key: str, content: UploadBody) -> None:
         name, tries = self._name(key), Tries(self.timeouts)
         requests = self._requests
-        put = requests.put if content.size_bytes <= PART_BYTES else requests.put_parts
+        is_whole = content.size_bytes <= PART_BYTES
+        put = requests.put if is_whole else requests.put_parts
         try:
             tries.run(lambda: put(name, content))
+            if not is_whole:
+                # A request a part, and another for the beginning; the last one is the use itself.
+                count_writes(1 + math.ceil(content.size_bytes / PART_BYTES))
         except ObjectExists as error:
             may_have_won = tries.may_have_won or isinstance(error, MaybeWritten)
             if not (may_have_won and self._stands(key, content)):

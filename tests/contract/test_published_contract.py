@@ -21,6 +21,7 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
 from meta.v1 import (
     catalog_pb2,
     common_pb2,
+    costs_pb2,
     ingest_token_pb2,
     ingestion_pb2,
     janitor_pb2,
@@ -49,6 +50,7 @@ CONTRACT = Path(__file__).parent / "contract.json"
 GENERATED = (
     catalog_pb2,
     common_pb2,
+    costs_pb2,
     ingest_token_pb2,
     ingestion_pb2,
     janitor_pb2,

@@ -7,6 +7,7 @@ since the unix epoch as clients send them. Offsets are inclusive, -1 = none. Ver
 
 from meta.store.tables import (
     catalog,
+    costs,
     damage,
     deduplication,
     groups,
@@ -22,6 +23,7 @@ from meta.store.tables.columns import metadata
 
 __all__ = [
     "catalog",
+    "costs",
     "damage",
     "deduplication",
     "groups",

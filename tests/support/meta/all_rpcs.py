@@ -12,6 +12,7 @@ from meta.v1 import catalog_pb2 as cat
 from meta.v1 import common_pb2, ingest_token_pb2, janitor_pb2, segment_lookup_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.keys import new_table_key, quarantine_key
+from tests.support.costs import live_costs
 from tests.support.events_once import claim_event
 from tests.support.meta import workers
 from tests.support.meta.catalog import CatalogDriver
@@ -44,7 +45,7 @@ class Watched:
 def live(client: Any) -> None:
     """Live it; the deletion grace must be over at once."""
     dataset = CatalogDriver(client).dataset("web")
-    for part in (_catalog, live_resources, _streams, _segments):
+    for part in (_catalog, live_resources, _streams, _segments, live_costs):
         part(client, dataset)
     claim_event(client, CatalogDriver(client).dataset("once"))
     for last in (_access, _read_footers, live_locks, _end):
@@ -102,11 +103,8 @@ def _catalog(client: Any, dataset: str) -> None:
 
 
 def _streams(client: Any, dataset: str) -> None:
-    catalog, collector, nursery = (
-        CatalogDriver(client),
-        IngestionDriver(client, "life"),
-        NurseryDriver(client),
-    )
+    catalog, collector = CatalogDriver(client), IngestionDriver(client, "life")
+    nursery = NurseryDriver(client)
     token = catalog.token(dataset)
     catalog.route(token, logs=dataset)
     stream = collector.register(token).stream_id

@@ -33,6 +33,7 @@ READING = frozenset(
         "GetView",
         "ListAccessTokens",
         "ListAuditRecords",
+        "ListCosts",
         "ListCreatorQuotas",
         "ListDamagedObjects",
         "ListDatasetChanges",
@@ -130,6 +131,8 @@ GOING_ON = frozenset(
         "PutTableSnapshot",
         "HandOutTable",
         "SetWorkerSettings",
+        # What was spent, also on a dataset that is locked.
+        "ReportCosts",
         # Quotas of creators, which are no resources.
         "SetCreatorQuota",
         # Locks themselves; a resource that is locked is not locked again.

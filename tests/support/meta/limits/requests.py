@@ -9,9 +9,11 @@ import grpc
 
 from meta.v1 import catalog_pb2 as cat
 from meta.v1 import common_pb2, ingestion_pb2, merge_task_pb2, nursery_pb2
+from meta.v1 import costs_pb2 as pb_costs
 from meta.v1 import operations_pb2 as ops
 from segments.keys import quarantine_key
 from segments.protowire import length_prefix
+from tests.support.costs import entry
 from tests.support.meta.limits.world import Case, World, case_of, ids
 
 REQUESTS: dict[str, Case] = {}
@@ -180,6 +182,21 @@ def _set_worker(world: World, **fields: Any) -> None:
         name="limits", settings=common_pb2.WorkerSettings(**fields)
     )
     world.client.operations.SetWorkerSettings(request)
+
+
+def _report(world: World, entries: list[pb_costs.CostEntry]) -> None:
+    request = pb_costs.ReportCostsRequest(reporter_id=uuid4().bytes, number=1, entries=entries)
+    world.client.operations.ReportCosts(request)
+
+
+@of("`ReportCosts.entries`")
+def _(world: World, n: int) -> None:
+    _report(world, [entry(world.dataset, pb_costs.COST_KIND_MERGE, bytes=1)] * n)
+
+
+@of("each amount of `ReportCosts.entries`")
+def _(world: World, n: int) -> None:
+    _report(world, [entry(world.dataset, pb_costs.COST_KIND_MERGE, cpu_micros=n)])
 
 
 @of("`SetWorkerSettings.settings.datasets.ids`")

@@ -5,6 +5,7 @@ import time
 from typing import Any
 from uuid import UUID, uuid4
 
+from meta.v1 import costs_pb2 as pb_costs
 from meta.v1 import resources_pb2 as pb
 from meta.v1 import status_pb2 as pb_status
 from tests.support.meta.limits.world import Case, World, case_of
@@ -191,3 +192,14 @@ def _(world: World, n: int) -> int:
 def _(world: World, n: int) -> None:
     ids = [str(uuid4()) for _ in range(n)]
     world.client.resources.ListDatasetNumbers(pb.ListDatasetNumbersRequest(ids=ids))
+
+
+@of("`ListCosts.limit`")
+def _(world: World, n: int) -> int:
+    world.execute(
+        "INSERT INTO costs SELECT '2024-02-29', 0, gen_random_uuid(), 2, 1, 0, 0, 0"
+        " FROM generate_series(1, :n + 1)",
+        n=n,
+    )
+    request = pb_costs.ListCostsRequest(month="2024-02", limit=n)
+    return len(world.client.operations.ListCosts(request).costs)

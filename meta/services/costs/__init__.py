@@ -1,0 +1,1 @@
+"""Costs of datasets: reports of processes, and the ledger that they make."""

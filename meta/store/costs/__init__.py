@@ -1,0 +1,1 @@
+"""Ledger of costs: amounts by tenant, dataset, day and kind."""

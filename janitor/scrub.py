@@ -11,6 +11,8 @@ from itertools import takewhile
 
 import structlog
 
+from dataplane.costs.accumulator import Work
+from dataplane.costs.process import charge
 from dataplane.object_checks import CheckedObject, check_each, list_stored, report
 from meta import metrics
 from meta.client import MetaClient
@@ -141,6 +143,8 @@ def _report(
     reply = report(meta, checked, position, holder)
     metrics.DAMAGED_OBJECTS.set(reply.damaged_objects)
     metrics.SCRUBBED_BYTES.inc(sum(item.size_bytes for item in checked))
+    for item in checked:
+        charge(Work.UPKEEP, item.stored.dataset_id, item.size_bytes)
     # An object that was deleted since, because nothing needs it, is not damaged.
     damaged_keys = set(reply.damaged_keys)
     for item in checked:

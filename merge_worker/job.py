@@ -1,8 +1,12 @@
 """The job of one merge task, alone in its process: a bad input ends no other task."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from dataplane.costs.accumulator import Work
+from dataplane.costs.process import charge_task
+from dataplane.costs.spent import Measured, measured
 from dataplane.task_runner import TaskRunner
 from merge_worker.scratch import progress_writer, scratch_folder
 from merge_worker.tasks import ClaimedTask, Failed, Merged, Outcome
@@ -33,10 +37,17 @@ class TaskMerger:
         operator has to act.
         """
         try:
-            return self._runner.run(merge, task, _label(task), _description(task))
+            function = partial(measured, merge)
+            done: Measured[Outcome] = self._runner.run(
+                function, task, _label(task), _description(task)
+            )
         except TaskFailed as error:
             # The task's process died, for instance of a lack of memory, or was cancelled.
             return Failed(str(error))
+        outputs = done.result.outputs if isinstance(done.result, Merged) else ()
+        size_bytes = sum(output.facts.compressed_size_bytes for output in outputs)
+        charge_task(Work.MERGE, {task.dataset_id: size_bytes}, done.spent)
+        return done.result
 
     def check(self) -> None:
         """Raise RunnerDied if no task can run any more."""

@@ -16,6 +16,7 @@ from collector.otlp.export import TooManyRecords
 from collector.otlp.partial_success import PartialSuccess
 from collector.records.json_records import RecordOptions
 from collector.refusal import Refusal, Refused, malformed, unavailable
+from dataplane.costs.process import METER
 from dataplane.processes.child_process import ChildProcess
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
@@ -24,6 +25,13 @@ log = structlog.get_logger()
 
 CONVERSION_SECS_MAX = 30.0
 _MODULE = "collector.intake.conversion_worker"
+
+
+def _started() -> ChildProcess:
+    """Start a process, whose CPU time is the collector's."""
+    worker = ChildProcess(_MODULE)
+    METER.include(worker.pid)
+    return worker
 
 
 @dataclass(slots=True)
@@ -56,7 +64,7 @@ class ConversionPool:
         await self._turn(token_id, len(body))
         worker: ChildProcess | None = None
         try:
-            worker = self._idle.pop() if self._idle else ChildProcess(_MODULE)
+            worker = self._idle.pop() if self._idle else _started()
             async with asyncio.timeout(CONVERSION_SECS_MAX):
                 reply = cast("Reply", await worker.call(request))
         except TimeoutError:

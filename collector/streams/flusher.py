@@ -33,6 +33,7 @@ from collector.streams.stream import (
     read_recent_digests,
     stop_baby,
 )
+from dataplane.costs.charges import charge_flush
 from meta.client import location
 from meta.errors import Code, MetaError, TokenUnknown
 from meta.self_report import Progress
@@ -153,9 +154,8 @@ class Flusher:
             size_bytes=written.size_bytes,
         )
         self.progress.made("committed a baby segment")
-        stored = list(stamped.exports)
-        if written.deleted_dataset_ids:
-            stored = [export for export in stored if not _refuse_deleted(export, stamped, written)]
+        charge_flush(stamped.baby, written.deleted_dataset_ids)
+        stored = [each for each in stamped.exports if not _refuse_deleted(each, stamped, written)]
         self._digests.add(export.digest for export in stored)
         for export in stored:
             export.resolve(None)

@@ -6,6 +6,7 @@ of the process as a whole.
 
 import threading
 import time
+from dataclasses import replace
 
 from dataplane.costs.accumulator import Accumulator, Work
 from dataplane.costs.spent import Spent, cpu_micros_of, spent_now
@@ -42,26 +43,16 @@ class Meter:
         with self._lock:
             self._children[process_id] = 0
 
-    def exclude(self, process_id: int) -> None:
-        """Look at a child for the last time, before its end is waited for."""
-        with self._lock:
-            self._look(process_id)
-            self._children.pop(process_id, None)
-
     def _now(self) -> Spent:
-        for process_id in tuple(self._children):
-            self._look(process_id)
+        for process_id, before in tuple(self._children.items()):
+            cpu_micros = cpu_micros_of(process_id)
+            if cpu_micros is None:
+                del self._children[process_id]
+            else:
+                self._children_micros += max(0, cpu_micros - before)
+                self._children[process_id] = cpu_micros
         spent = spent_now()
-        cpu_micros = spent.cpu_micros + self._children_micros
-        return Spent(cpu_micros, spent.read_requests, spent.write_requests)
-
-    def _look(self, process_id: int) -> None:
-        before = self._children.get(process_id)
-        if before is not None:
-            # One that has ended is not there any more.
-            now = max(before, cpu_micros_of(process_id))
-            self._children_micros += now - before
-            self._children[process_id] = now
+        return replace(spent, cpu_micros=spent.cpu_micros + self._children_micros)
 
 
 METER = Meter(COSTS)

@@ -53,9 +53,9 @@ def measured(function: Callable[[Item], Result], item: Item) -> Measured[Result]
     return Measured(result, spent_now().since(before))
 
 
-def cpu_micros_of(process_id: int) -> int:
-    """Return the CPU time of a process of this machine; 0 if it has ended, or cannot be seen."""
+def cpu_micros_of(process_id: int) -> int | None:
+    """Return the CPU time of a process of this machine; None if it has ended."""
     with suppress(OSError, ValueError, IndexError):
         stat = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
         return (int(stat[11]) + int(stat[12])) * 1_000_000 // _TICKS
-    return 0
+    return None

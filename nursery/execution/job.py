@@ -8,6 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+from dataplane.costs.accumulator import Work
+from dataplane.costs.process import charge_task
+from dataplane.costs.spent import Measured, measured
 from dataplane.task_runner import TaskRunner
 from nursery.execution.execute import Budget, execute
 from nursery.planning.tasks import Task
@@ -42,10 +45,17 @@ def run(
 
 def _run(runner: TaskRunner, budget: Budget, stores: Stores, task: Task) -> TaskResult | TaskFailed:
     try:
-        function, task_id = partial(run_task, stores, budget), str(new_uuid7())
-        return runner.run(function, task, f"{LABELS}{task_id}", _description(task, task_id))
+        function, task_id = partial(measured, partial(run_task, stores, budget)), str(new_uuid7())
+        label, description = f"{LABELS}{task_id}", _description(task, task_id)
+        done: Measured[TaskResult] = runner.run(function, task, label, description)
     except TaskFailed as error:
         return error
+    sizes = {
+        dataset.dataset_id: sum(each.facts.compressed_size_bytes for each in dataset.segments)
+        for dataset in done.result.datasets
+    }
+    charge_task(Work.NURSERY, sizes, done.spent)
+    return done.result
 
 
 def _description(task: Task, task_id: str) -> str:

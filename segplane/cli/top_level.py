@@ -49,6 +49,9 @@ COMMANDS = {
         "why": "Show which stage holds a dataset's data, and the next step. Exit code 1 if a person"
         " has to act."
     },
+    "operate.costs": {
+        "costs": "Show the costs of datasets in a month: bytes, requests, CPU; money by prices."
+    },
     "operate.trace": {
         "trace": "Show what records have come through, from their commit to readers."
     },

@@ -4,6 +4,7 @@ import json
 import pickle
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -75,6 +76,8 @@ class Broker:
         self.on_begin: Callable[[], None] = lambda: None
         self.on_end: Callable[[], None] = lambda: None
         self.read_bytes = 0
+        # Bytes of the opened files by dataset.
+        self.opened_bytes = Counter[str]()
         self.outcome: dict[str, str] | None = None
         # Warnings for the caller: about files that are not read, and about the query.
         self.warnings: list[str] = []
@@ -152,6 +155,8 @@ class Broker:
         with meta_refusals(self._client):
             listed = find_group_files(self._client, names, bounds, request["as_of"])
         _check_files(sum(map(len, listed.files.values())))
+        for dataset_id, files in listed.files.items():
+            self.opened_bytes[dataset_id] += sum(file.size_bytes for file in files)
         shown = {key: tuple(map(self._shown, files)) for key, files in listed.files.items()}
         return replace(listed, files=shown)
 
@@ -219,6 +224,7 @@ class Broker:
         adjustment: int = 0,
     ) -> RemoteDataset:
         _check_files(len(files))
+        self.opened_bytes[use.dataset_id] += sum(file.size_bytes for file in files)
         shown = tuple(map(self._shown, files))
         columns = use.promoted_columns
         return RemoteDataset(use.dataset_id, version, shown, columns, bounds, adjustment)

@@ -9,6 +9,7 @@ from functools import partial
 
 import structlog
 
+from dataplane.costs.charges import charge_query
 from segplane.gateway.http.refusals import Broken, QueryRefusal, Stopped
 from segplane.gateway.queries.broker import Broker
 from segplane.gateway.queries.processes.process import QueryProcess
@@ -49,6 +50,7 @@ class QueryRun:
         # The earlier reads of the process are those of its libraries.
         self._read_before: int | None = None
         self._scanned = 0
+        self._cpu_secs = 0.0
         self._stopped: QueryRefusal | None = None
         self._written = 0
         self._reader = asyncio.StreamReader(limit=_PIECE_BYTES)
@@ -113,6 +115,7 @@ class QueryRun:
         if self._watch is not None:
             self._watch.cancel()
         self._count()
+        charge_query(self._broker.opened_bytes, self._scanned, self._cpu_secs)
         secs = time.monotonic() - self._started_at
         self._process.kill()
         if self._transport is not None:
@@ -149,7 +152,7 @@ class QueryRun:
                 self.stop(str(self._too_much()))
             elif lost := self._broker.check():
                 self.stop(lost)
-            elif self._process.cpu_secs() > _FIRST_CPU_SECS:
+            elif self._cpu_secs > _FIRST_CPU_SECS:
                 self._process.yield_to_others()
             await asyncio.sleep(_WATCH_SECS)
 
@@ -161,6 +164,7 @@ class QueryRun:
         used = 0 if before is None else now - before
         # Nothing can be read of a process that has ended.
         self._scanned = max(self._scanned, used + self._broker.read_bytes)
+        self._cpu_secs = max(self._cpu_secs, self._process.cpu_secs())
 
 
 def _serve_within(context: Context, broker: Broker, lane: socket.socket) -> None:

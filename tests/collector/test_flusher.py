@@ -21,6 +21,7 @@ from collector.refusal import Refused
 from collector.streams.buffer import Buffer, MemoryBudget
 from collector.streams.flusher import Flusher
 from dataplane.baby_facts import CommitFacts
+from dataplane.costs.accumulator import Work
 from meta.errors import Code
 from meta.process.environment import Environment
 from meta.v1 import ingest_token_pb2
@@ -30,6 +31,7 @@ from tests.support.clock import SettableClock
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground, GroundToken
 from tests.support.collector.seat import run
+from tests.support.costs import charged
 from tests.support.waiting import let_tasks_run
 
 
@@ -101,6 +103,24 @@ def test_an_export_whose_dataset_is_gone_is_refused_and_not_remembered(
 
     assert run(scenario()) is Code.PERMISSION_DENIED
     assert len(digests) == 0
+
+
+def test_acknowledged_payloads_are_charged_to_their_dataset(
+    ground: Ground, settings: Settings
+) -> None:
+    token, payloads = ground.new_token(), [log_export("a"), log_export("bc")]
+    charged(Work.INGEST)
+
+    async def scenario() -> None:
+        ingestion = Ingestion(ground.client, "collector-1")
+        async with working(settings, ingestion, CommittedDigests(600.0)) as intake:
+            for payload in payloads:
+                await accept(intake, token.token_secret, payload)
+
+    run(scenario())
+
+    (amounts,) = charged(Work.INGEST).values()
+    assert amounts.bytes == sum(map(len, payloads))
 
 
 def test_exports_beyond_the_number_under_way_are_to_be_sent_again(

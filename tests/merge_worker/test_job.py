@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from dataplane.costs.accumulator import Work
 from dataplane.task_runner import open_runner
 from merge_worker.job import TaskMerger, merge
 from merge_worker.tasks import ClaimedTask, Failed, Merged
@@ -23,6 +24,7 @@ from segments.spark.settings import SparkSettings
 from segments.store.folder import FolderStore
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from tests.support.costs import charged
 from tests.support.parquet.rows import DATASET, PLAIN, rows_of, write_segment
 
 
@@ -141,3 +143,18 @@ def test_a_poison_task_does_not_hurt_the_one_beside_it(
     assert isinstance(merged, Merged)
     assert isinstance(failed, Failed)
     assert failed.segment_id == poison.inputs[0].segment_id
+
+
+def test_a_merge_is_charged_to_its_dataset(
+    store: ObjectStore, tmp_path: Path, merger: TaskMerger
+) -> None:
+    charged(Work.MERGE)
+
+    outcome = merger.run(task_of(store, tmp_path, range(2)))
+
+    assert isinstance(outcome, Merged)
+    (amounts,) = charged(Work.MERGE).values()
+    assert amounts.bytes == outcome.outputs[0].facts.compressed_size_bytes
+    assert amounts.cpu_micros > 0
+    assert amounts.read_requests >= 2
+    assert amounts.write_requests == 1

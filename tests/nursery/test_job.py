@@ -15,6 +15,7 @@ import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from dataplane.babies.reads import DatasetWork, Routes, TaskRead
+from dataplane.costs.accumulator import Work
 from dataplane.task_runner import TaskRunner
 from nursery.execution import job
 from nursery.execution.execute import Budget
@@ -30,6 +31,7 @@ from segments.parquet.spec import SegmentSpec
 from segments.spark.java import check_java
 from segments.store.interface import ObjectStore
 from segments.store.open import open_store
+from tests.support.costs import charged
 
 pytestmark = pytest.mark.spark
 BUDGET = Budget(1 << 26, 1 << 28)
@@ -86,6 +88,25 @@ def test_every_task_writes_its_segments_and_names_its_index(
         (segment,) = result.datasets[0].segments
         found.extend(read_segment(store, segment.key)["logs"]["body"].to_pylist())
     assert found == [f"task {i}" for i in range(5)]
+
+
+def test_a_task_is_charged_to_its_dataset(runner: TaskRunner, store: ObjectStore) -> None:
+    task = baby_task(store, "charged")
+    charged(Work.NURSERY)
+
+    ((_, result),) = job.run(runner, BUDGET, [task], Stores(store.location))
+
+    assert isinstance(result, TaskResult)
+    ((dataset_id, amounts),) = charged(Work.NURSERY).items()
+    (segment,) = result.datasets[0].segments
+    assert (dataset_id, amounts.bytes) == (
+        task.works[0].dataset_id,
+        segment.facts.compressed_size_bytes,
+    )
+    # In another process, also where Spark runs it.
+    assert amounts.cpu_micros > 0
+    assert amounts.read_requests >= 1
+    assert amounts.write_requests == 1
 
 
 def test_a_plan_without_tasks_starts_no_job(runner: TaskRunner, store: ObjectStore) -> None:

@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
+from dataplane.costs.accumulator import Work
+from dataplane.costs.process import COSTS
+from dataplane.costs.spent import Spent
 from meta.client import MetaClient
 from meta.v1 import costs_pb2 as pb
 
@@ -43,3 +46,12 @@ def costs(client: MetaClient, dataset_id: str) -> dict[int, pb.CostAmounts]:
         return {row.kind: row.amounts for row in cost(client) if not row.dataset_id}
     reply = client.operations.ListCosts(pb.ListCostsRequest(dataset_id=dataset_id))
     return {row.kind: row.amounts for row in reply.costs}
+
+
+def charged(work: Work) -> dict[str, pb.CostAmounts]:
+    """Take what this process has charged to datasets until now, without shares of its own."""
+    COSTS.settle(work, Spent(), 0.0)
+    charges: dict[str, pb.CostAmounts] = {}
+    while entries := COSTS.take(work, 1_000):
+        charges |= {entry.dataset_id: entry.amounts for entry in entries}
+    return charges

@@ -1,5 +1,6 @@
 """Reports of costs: one a minute, repeated until they are answered, added once."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
@@ -14,6 +15,7 @@ from dataplane.costs.reports import (
     IDLE_EVERY_SECS,
     CostReports,
 )
+from dataplane.costs.spent import Spent
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.roles import Role
@@ -88,6 +90,34 @@ def test_idle_time_is_reported_rarely(scene: Scene) -> None:
 
     assert seen == [False] * 9 + [True] * 2
     assert IDLE_EVERY_SECS == 600
+
+
+def test_the_shares_add_up_to_what_the_process_measured(scene: Scene) -> None:
+    others = [CatalogDriver(scene.client).dataset(f"web-{uuid4()}") for _ in range(2)]
+
+    def cpu_micros() -> int:
+        found = (costs(scene.sees, each) for each in ("", scene.dataset, *others))
+        return sum(each[pb.COST_KIND_MERGE].cpu_micros for each in found if each)
+
+    ledger, process = cpu_micros(), time.process_time_ns() // 1_000
+    for number in range(3):
+        if number:
+            scene.charge(1_000 * number)
+            scene.costs.charge(Work.MERGE, others[0], 333)
+            scene.costs.charge_task(Work.MERGE, {others[1]: 77}, Spent())
+        end = time.process_time() + 0.3
+        while time.process_time() < end:
+            pass
+        scene.reports.report(is_last=True)
+        process_end = time.process_time_ns() // 1_000
+
+    spent, shares = process_end - process, cpu_micros() - ledger
+    # The last report itself takes time after it has looked at the clock.
+    assert abs(shares - spent) <= 0.02 * spent
+    merged = {
+        each: costs(scene.sees, each)[pb.COST_KIND_MERGE] for each in (scene.dataset, *others)
+    }
+    assert all(amounts.cpu_micros > 0 for amounts in merged.values())
 
 
 def test_a_report_whose_answer_is_lost_counts_once(

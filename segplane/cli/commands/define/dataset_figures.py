@@ -1,7 +1,8 @@
 """segplane datasets show and usage: figures of datasets."""
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 from segplane.cli.commands.read.stats import segment_facts
 from segplane.cli.messages import (
@@ -15,14 +16,19 @@ from segplane.cli.options import Dataset, dataset_id
 from segplane.cli.output import (
     NONE,
     Answer,
+    Columns,
     Fact,
     author_facts,
     facts,
     listing,
     message_dict,
+    size_text,
     time_text,
 )
 from segplane.cli.parameters import Option, Positional
+
+if TYPE_CHECKING:
+    from segplane.health.costs import CostsOfDataset
 
 
 def usage(
@@ -32,7 +38,8 @@ def usage(
     """Count the records that datasets took this month (UTC), with their limit.
 
     Records are those that were acknowledged; the limit counts them. Rows are in the segments of
-    all months. Duplicates are records that were rows already.
+    all months. Duplicates are records that were rows already. Ingested, merged and scanned bytes
+    and CPU seconds are those of `segplane costs`, of this month.
 
     Options:
         names: Only these datasets.
@@ -43,17 +50,62 @@ def usage(
         ids = [dataset_id(client, name) for name in names]
     else:
         ids = [dataset.id for dataset in all_datasets(client)]
-    return listing(
-        read_usages(client, ids),
-        {
-            "dataset": "dataset_id",
-            "month": "month",
-            "records": "records",
-            "limit": _limit,
-            "rows": lambda usage: _count(usage, "rows"),
-            "duplicates": lambda usage: _count(usage, "duplicates"),
-        },
-    )
+    costs = _costs(client, ids if names else ())
+    usages = list(read_usages(client, ids))
+    columns: Columns[operations_pb2.DatasetUsage] = {
+        "dataset": "dataset_id",
+        "month": "month",
+        "records": "records",
+        "limit": _limit,
+        "rows": lambda usage: _count(usage, "rows"),
+        "duplicates": lambda usage: _count(usage, "duplicates"),
+        **_cost_columns(costs),
+    }
+    return Answer([_with_costs(each, costs) for each in usages], listing(usages, columns).text)
+
+
+def _costs(client: MetaClient, ids: Sequence[str]) -> "dict[str, CostsOfDataset]":
+    """Costs of datasets this month, of all without ids; none for who may not read them."""
+    from meta.errors import RoleRefused, Unimplemented
+    from segplane.health.costs import read_costs
+
+    try:
+        reads = [read_costs(client, dataset_id=each) for each in ids] or [read_costs(client)]
+    except (RoleRefused, Unimplemented):
+        return {}
+    return {costs.dataset_id: costs for read in reads for costs in read.datasets()}
+
+
+def _cost_columns(
+    costs: "Mapping[str, CostsOfDataset]",
+) -> "Columns[operations_pb2.DatasetUsage]":
+    from meta.v1 import costs_pb2 as pb
+
+    def size(kind: int, usage: "operations_pb2.DatasetUsage") -> str:
+        of_dataset = costs.get(usage.dataset_id)
+        return NONE if of_dataset is None else size_text(of_dataset.size_bytes(kind))
+
+    def cpu_secs(usage: "operations_pb2.DatasetUsage") -> str:
+        of_dataset = costs.get(usage.dataset_id)
+        return NONE if of_dataset is None else f"{of_dataset.total('cpu_micros') / 1e6:.1f}"
+
+    return {
+        "ingested": partial(size, pb.COST_KIND_INGEST),
+        "merged": partial(size, pb.COST_KIND_MERGE),
+        "scanned": partial(size, pb.COST_KIND_QUERY),
+        "CPU s": cpu_secs,
+    }
+
+
+def _with_costs(
+    usage: "operations_pb2.DatasetUsage", costs: "Mapping[str, CostsOfDataset]"
+) -> dict[str, object]:
+    from segplane.health.costs import KINDS
+
+    of_dataset = costs.get(usage.dataset_id)
+    kinds = {} if of_dataset is None else of_dataset.kinds
+    spent = {KINDS.get(kind, str(kind)): message_dict(each) for kind, each in kinds.items()}
+    return message_dict(usage) | {"costs": spent}
 
 
 def show(

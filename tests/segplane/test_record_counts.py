@@ -34,6 +34,7 @@ def test_records_rows_and_duplicates_are_shown_apart(
         "limit": "-",
         "rows": "2",
         "duplicates": "1",
+        **dict.fromkeys(("ingested", "merged", "scanned", "cpu_secs"), "-"),
     }
     assert _counted() == (before[0] + 2, before[1] + 1)
 

@@ -12,10 +12,12 @@ from meta.v1.status_pb2 import ProcessCheck
 from segments import self_checks
 from segments.errors import ObjectExists, ObjectMissing, StoreUnavailable, StoreUnusable
 from segments.location import StoreLocation
+from segments.request_counts import request_counts
 from segments.self_checks import SelfFinding, find_store_use
 from segments.store.bucket import BucketStore
 from segments.store.folder import FolderStore
 from segments.store.timeouts import RequestTimeouts
+from segments.store.upload_body import PART_BYTES
 from tests.support.object_store.faults import on_each
 from tests.support.object_store.faulty_proxy import FaultyProxy, ProxyAnswer, Request
 from tests.support.object_store.moto import fresh_location
@@ -162,3 +164,33 @@ def test_findings_of_what_runs_the_tasks_are_checks_of_a_report() -> None:
 
     assert message is not None
     assert ProcessCheck(name="java", text=dead.text) in message.checks
+
+
+def test_the_counted_requests_are_those_that_the_store_gets(
+    s3_endpoint: str, proxy: FaultyProxy, aws_credentials: None
+) -> None:
+    store, seen = BucketStore(fresh_location(proxy.url)), list[Request]()
+    store.put_if_absent("warm", b"1")
+
+    def note(request: Request, forward: Callable[[Request], ProxyAnswer]) -> ProxyAnswer:
+        seen.append(request)
+        return forward(request)
+
+    proxy.fault = note
+    before = request_counts()
+    store.put_if_absent("small", b"1")
+    store.put_if_absent("large", bytes(PART_BYTES + 1))
+    store.get("small")
+    store.head("small")
+    store.get_range("large", 7, 9)
+    with pytest.raises(ObjectExists):
+        store.put_if_absent("small", b"2")
+    assert [item.key for item in store.list("")] == ["large", "small", "warm"]
+    store.delete(["large"])
+    after = request_counts()
+
+    lists = [request for request in seen if "list-type" in request.target]
+    reads = [request for request in seen if request.method in ("GET", "HEAD")]
+    deletions = [request for request in seen if "delete" in request.target]
+    assert after.reads - before.reads == len(reads) - len(lists) == 3
+    assert after.writes - before.writes == len(seen) - 3 - len(deletions) == 7

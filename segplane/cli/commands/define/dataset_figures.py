@@ -93,7 +93,7 @@ def _cost_columns(
         "ingested": partial(size, pb.COST_KIND_INGEST),
         "merged": partial(size, pb.COST_KIND_MERGE),
         "scanned": partial(size, pb.COST_KIND_QUERY),
-        "CPU s": cpu_secs,
+        "cpu_secs": cpu_secs,
     }
 
 

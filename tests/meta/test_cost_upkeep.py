@@ -14,7 +14,6 @@ from meta.watches.rounds import Rounds
 from tests.support.costs import costs, entry, report
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.server import MetaServer
-from tests.support.waiting import wait_until
 
 Rows = list[tuple[date, int, int]]
 
@@ -30,17 +29,12 @@ def rows(server: MetaServer, table: str = "costs", period: str = "day") -> Rows:
         return [tuple(row) for row in tx.exec_driver_sql(statement)]
 
 
-def count(server: MetaServer, table: str) -> int:
-    with server.running.database.read() as tx:
-        return int(tx.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar_one())  # noqa: S608
-
-
 def upkeep(server: MetaServer, settings: Settings) -> bool:
     return Rounds(server.running.database, settings, Shutdown()).keep_costs()
 
 
 def stored(server: MetaServer, sizes: list[int]) -> list[str]:
-    """Create datasets whose live segments have these compressed bytes, and no sample yet."""
+    """Create datasets whose live segments have these compressed bytes,."""
     catalog = CatalogDriver(server.client)
     ids = [catalog.dataset(f"web-{uuid4()}") for _ in sizes]
     for dataset_id, size in zip(ids, sizes, strict=True):
@@ -49,9 +43,6 @@ def stored(server: MetaServer, sizes: list[int]) -> list[str]:
             f"UPDATE dataset_stats SET live_compressed_size_bytes = {size} WHERE dataset_key ="  # noqa: S608
             f" (SELECT key FROM datasets WHERE id = '{dataset_id}')",
         )
-    # The server takes a sample when it starts.
-    wait_until(lambda: count(server, "cost_samples") == 1, "the first sample")
-    execute(server, "DELETE FROM cost_samples")
     return ids
 
 
@@ -94,8 +85,6 @@ def test_days_become_months_after_62_days(meta_server: MetaServer, meta_settings
     days = [today - timedelta(days=age) for age in range(DAYS_KEPT - 2, DAYS_KEPT + 40)]
     values = ", ".join(f"('{day}', 0, '{dataset_id}', 2, 1, 0, 0, 0)" for day in days)
     execute(meta_server, f"INSERT INTO costs VALUES {values}")  # noqa: S608
-    execute(meta_server, "DELETE FROM cost_samples")
-
     upkeep(meta_server, meta_settings)
 
     kept = [row for row in rows(meta_server) if row[1] == pb.COST_KIND_INGEST]

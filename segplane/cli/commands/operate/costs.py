@@ -57,8 +57,10 @@ def costs(
     listed = read.datasets()
     shown = [each for each in listed if each.dataset_id]
     shown = [*(shown if every else shown[:SHOWN_MAX]), *(e for e in listed if not e.dataset_id)]
-    left = len(listed) - len(shown)
-    notes = [f"not shown, with fewer bytes: {left} datasets; --all shows them"] if left else []
+    further = len(listed) - len(shown)
+    notes = (
+        [f"not shown, with fewer bytes: {further} datasets; --all shows them"] if further else []
+    )
     return Answer(_data(read, shown, priced), _lines(read, shown, priced), notes)
 
 
@@ -126,12 +128,12 @@ def _data(
             KINDS.get(kind, str(kind)): message_dict(amounts)
             for kind, amounts in each.kinds.items()
         }
-        named: dict[str, object] = {
+        fields: dict[str, object] = {
             "dataset_id": each.dataset_id,
             "dataset_name": each.dataset_name,
             "kinds": kinds,
         }
-        return named if prices is None else named | {"price": f"{read.price(prices, each):.6f}"}
+        return fields if prices is None else fields | {"price": f"{read.price(prices, each):.6f}"}
 
     return _month(read, prices) | {"datasets": list(map(item, datasets))}
 
@@ -140,11 +142,11 @@ def _row_data(read: "MonthCosts", prices: "Prices | None") -> dict[str, object]:
     from segplane.health.costs import KINDS
 
     def item(each: "pb.DatasetCost") -> dict[str, object]:
-        named = message_dict(each) | {"kind": KINDS.get(each.kind, str(each.kind))}
+        fields = message_dict(each) | {"kind": KINDS.get(each.kind, str(each.kind))}
         if prices is None:
-            return named
+            return fields
         price = prices.cost(each.kind, each.amounts, read.month_days)
-        return named | {"price": f"{price:.6f}"}
+        return fields | {"price": f"{price:.6f}"}
 
     return _month(read, prices) | {"costs": list(map(item, read.rows))}
 

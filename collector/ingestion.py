@@ -18,6 +18,7 @@ from meta.v1 import ingest_token_pb2 as tokens_pb
 from meta.v1 import ingestion_pb2 as pb
 from meta.v1 import nursery_pb2 as nursery_pb
 from meta.v1 import operations_pb2 as operations_pb
+from segments.dataset_names import in_tenant
 from segments.parquet.spec import PromotedColumn
 from segments.signals import TRAITS, Signal
 from segments.typed.window_check import WindowCheck
@@ -60,8 +61,8 @@ class MonthlyUsage:
 
     @property
     def name(self) -> str:
-        """The dataset's name, or its id as long as meta has not sent it."""
-        return self.message.dataset_name or self.message.dataset_id
+        """The dataset's name in its tenant, or its id as long as meta has not sent it."""
+        return in_tenant(self.message.dataset_name) or self.message.dataset_id
 
     @property
     def timestamp_unit(self) -> TimestampUnit | None:

@@ -10,13 +10,17 @@ from meta.process.exits import ConfigError
 log = structlog.get_logger()
 
 
-def connect(settings: ProcessSettings) -> MetaClient:
-    """Open a client of meta. Raises ConfigError if its files cannot be used."""
+def connect(settings: ProcessSettings, tenant: str = "") -> MetaClient:
+    """Open a client of meta, whose calls name a tenant; "" = none.
+
+    Raises ConfigError if its files cannot be used.
+    """
     try:
         return MetaClient(
             settings.meta_address,
             auth_token=settings.meta_auth_token,
             auth_token_file=settings.meta_auth_token_file,
+            tenant=tenant,
             tls=settings.meta_tls,
             on_failure=_log_failure,
             observer=ClientCalls(settings.meta_address),

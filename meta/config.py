@@ -15,6 +15,7 @@ from meta.process.exits import ConfigError
 from meta.process.metrics_address import NO_METRICS, MetricsAddress
 from meta.process.tls import ServerTls
 from meta.store.access.token_secrets import DATABASE_PEPPER, Peppers
+from meta.store.engine import caller_role
 from meta.store.engine.database_url import is_encrypted, normalized
 from meta.store.engine.pool import COMMIT_BATCHES_MAX, DatabaseSettings
 from meta.store.pins.pins import PinLimits
@@ -187,6 +188,11 @@ def _violations(env: Environment, settings: Settings) -> Iterator[str]:
         yield "META_UNSAFE_SHORT_GRACE is true: readers lose objects"
     if not is_encrypted(settings.database.url, env.values.get("PGSSLMODE", "")):
         yield "META_DATABASE_URL has no sslmode=require, verify-ca or verify-full"
+    if settings.database.caller_role:
+        yield (
+            "META_DATABASE_CALLER_ROLE is set: tenants are a preview, and a rebuild of the catalog"
+            " does not give them back (docs/tenants.md)"
+        )
     lifetimes = settings.lifetimes
     for name, secs, floor in (
         ("ORPHAN_MIN_AGE_SECS", lifetimes.orphan_min_age, ORPHAN_AGE_FLOOR_SECS),
@@ -230,6 +236,7 @@ def _database(env: Environment, threads: int) -> DatabaseSettings:
         )
     settings = DatabaseSettings(
         url=url,
+        caller_role=caller_role.checked(env.text("DATABASE_CALLER_ROLE", "")),
         # Threads also decode and serialize; two more connections are for background work.
         pool_size=env.integer("DATABASE_POOL", threads // 2 + 2, low=2, high=2_000),
         statement_timeout_ms=env.integer("STATEMENT_TIMEOUT_MS", 30_000, low=1_000),

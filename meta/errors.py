@@ -167,6 +167,10 @@ class UpgradeUnfinished(MetaError, code=Code.FAILED_PRECONDITION):
     """A meta of an earlier release may serve the database. Run `segplane migrate --finish`."""
 
 
+class CallerRoleRequired(MetaError, code=Code.FAILED_PRECONDITION):
+    """Only one tenant can exist without the role of callers. Set META_DATABASE_CALLER_ROLE."""
+
+
 class DatasetProtected(MetaError, code=Code.FAILED_PRECONDITION):
     """The default dataset cannot be deleted."""
 
@@ -176,7 +180,7 @@ class Locked(MetaError, code=Code.FAILED_PRECONDITION):
 
 
 class UndeleteExpired(MetaError, code=Code.FAILED_PRECONDITION):
-    """The grace of the deleted dataset is over. Its data is being deleted."""
+    """The grace of the deleted dataset or tenant is over. Its data is being deleted."""
 
 
 class ObjectCondemned(MetaError, code=Code.FAILED_PRECONDITION):
@@ -209,6 +213,10 @@ class Unauthenticated(MetaError, code=Code.UNAUTHENTICATED):
 
 class RoleRefused(MetaError, code=Code.PERMISSION_DENIED):
     """The caller's role may not make this call. Use a credential of another role."""
+
+
+class TenantSuspended(RoleRefused):
+    """An operator has suspended the tenant: it can neither send nor read until it is resumed."""
 
 
 class QuotaExceeded(MetaError, code=Code.RESOURCE_EXHAUSTED):

@@ -1,7 +1,9 @@
 """Roles of callers, and which of them may make which call: a row per RPC, all else is denied."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
+
+from meta.limited_calls import SCOPED_ROWS, TENANT_ROWS
 
 REFLECTION_METHODS = tuple(
     f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo"
@@ -20,18 +22,24 @@ class Role(Enum):
     OPERATOR_READ = "operator-read"
     GATEWAY = "gateway"
     CATALOG = "catalog"
+    TENANT_ADMIN = "tenant-admin"
+    TENANT_READER = "tenant-reader"
+    TENANT_INGEST = "tenant-ingest"
     ADMIN = "admin"
 
 
 _I, _N, _M, _J = Role.INGEST, Role.NURSERY, Role.MERGE, Role.JANITOR
 _R, _O, _G, _C = Role.READER, Role.OPERATOR_READ, Role.GATEWAY, Role.CATALOG
-_EVERY = (_I, _N, _M, _J, _R, _O, _G, _C)
+_TA, _TR, _TI = Role.TENANT_ADMIN, Role.TENANT_READER, Role.TENANT_INGEST
+# The roles in a tenant; the others are the operator's.
+TENANT_ROLES = (_R, _C, _TA, _TR, _TI)
+_EVERY = (_I, _N, _M, _J, _R, _O, _G, _C, _TI)
 _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
     "CatalogService": {
         "ListDatasources": (_R, _C),
         "CreateDataset": (_C,),
-        "GetDataset": (_R, _G, _C),
-        "ListDatasets": (_R, _G, _C),
+        # Tokens are created by the names of datasets.
+        **dict.fromkeys(("GetDataset", "ListDatasets"), (_R, _G, _C, _TI)),
         "DeleteDataset": (_C,),
         "SetShardingFields": (_C,),
         "GetShardingFields": (_R, _C),
@@ -64,13 +72,11 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "CommitOffset": (_I, _N),
     },
     "IngestTokenService": {
-        "CreateIngestToken": (_C,),
+        "CreateIngestToken": (_C, _TI),
         "ValidateIngestToken": (_I,),
-        "RevokeIngestToken": (_C,),
-        "DeleteIngestToken": (_C,),
-        "ListIngestTokens": (_C, _O),
-        "GetIngestToken": (_C, _O),
-        "UpdateIngestTokenRouting": (_C,),
+        **dict.fromkeys(("RevokeIngestToken", "DeleteIngestToken"), (_C, _TI)),
+        **dict.fromkeys(("ListIngestTokens", "GetIngestToken"), (_C, _O, _TI)),
+        "UpdateIngestTokenRouting": (_C, _TI),
     },
     "NurseryService": {
         "GetIngestStreamsForNursery": (_N,),
@@ -187,6 +193,9 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         # Those who create datasets do not choose their quotas.
         "SetCreatorQuota": (),
         "ListCreatorQuotas": (_C, _O),
+        **dict.fromkeys(("GetTenant", "ListTenants", "GetTenantUsage"), (_O,)),
+        **dict.fromkeys(("CreateTenant", "RenameTenant", "SuspendTenant", "ResumeTenant"), ()),
+        **dict.fromkeys(("DeleteTenant", "UndeleteTenant", "MoveDatasetToTenant"), ()),
     },
     "StatusService": {
         **dict.fromkeys(("ListProcesses", "PlanDeletion", "PreviewRetention"), (_J, _O, _C)),
@@ -195,43 +204,18 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
     },
 }
 # The roles that see authors of entries of the catalog, and ingest tokens without their secrets.
-KEEPERS = (Role.ADMIN, _C, _O)
-# The roles whose tokens may be limited to datasets, and the calls that such a token may make: each
-# answers as if the other datasets did not exist. Babies hold records of many datasets, so no call
-# about them is here.
+KEEPERS = (Role.ADMIN, _C, _O, _TA, _TR, _TI)
+# The roles whose tokens may be limited to datasets.
 SCOPED_ROLES = (_R, _G)
-_SCOPED_ROWS: dict[str, tuple[str, ...]] = {
-    "CatalogService": ("GetDataset", "ListDatasets", "GetShardingFields"),
-    "IngestionService": ("DownloadConfig",),
-    "SegmentLookupService": ("FindSegments", "GetSegmentsByIds"),
-    "JanitorService": ("GetJanitorStats", "GetSegmentSizeStats"),
-    "OperationsService": (
-        "GetOffsetsAt",
-        "GetDatasetSettings",
-        "GetServerState",
-        "GetSegmentFormats",
-        "PinVersion",
-        "RenewPin",
-        "ReleasePin",
-        "ListPins",
-        "ListDatasetChanges",
-        "WatchDataset",
-        "GetDatasetTable",
-        "PutTableObjects",
-        "PutTableSnapshot",
-        "HandOutTable",
-    ),
-    # For datasets and their groups only.
-    "ResourcesService": (
-        "GetResource",
-        "ListResources",
-        "GetDatasetNumbers",
-        "ListDatasetNumbers",
-    ),
-}
-_SCOPED = frozenset(
-    f"/meta.v1.{service}/{rpc}" for service, rpcs in _SCOPED_ROWS.items() for rpc in rpcs
-) | frozenset(REFLECTION_METHODS)
+
+
+def _methods(rpcs_by_service: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+    """Paths of calls, and those of reflection."""
+    calls = {f"/meta.v1.{name}/{rpc}" for name, rpcs in rpcs_by_service.items() for rpc in rpcs}
+    return frozenset(calls) | frozenset(REFLECTION_METHODS)
+
+
+_SCOPED, _OF_TENANTS = _methods(SCOPED_ROWS), _methods(TENANT_ROWS)
 
 
 def rows() -> Iterator[tuple[str, str, tuple[Role, ...]]]:
@@ -239,12 +223,16 @@ def rows() -> Iterator[tuple[str, str, tuple[Role, ...]]]:
     for service, rpcs in _ROWS.items():
         for rpc, roles in rpcs.items():
             # It reads all that a reader reads.
-            adds = _R in roles and _O not in roles
-            yield service, rpc, (*roles, _O) if adds else roles
+            if _R in roles and _O not in roles:
+                roles = (*roles, _O)
+            # Tables are made by gateways alone.
+            if rpc in TENANT_ROWS.get(service, ()) and roles != (_G,):
+                roles = (*roles, _TA, *((_TR,) if _O in roles else ()))
+            yield service, rpc, roles
 
 
 _ALLOWED = {f"/meta.v1.{service}/{rpc}": frozenset(roles) for service, rpc, roles in rows()} | {
-    method: frozenset(_EVERY) for method in REFLECTION_METHODS
+    method: frozenset((*_EVERY, _TA, _TR)) for method in REFLECTION_METHODS
 }
 
 
@@ -256,6 +244,11 @@ def allows(role: Role, method: str, *, is_limited: bool) -> bool:
     return is_answered and role in _ALLOWED.get(method, frozenset())
 
 
+def is_of_tenants(method: str) -> bool:
+    """True if a call answers a caller of a tenant as if there were no other."""
+    return method in _OF_TENANTS
+
+
 def is_scoped(service: str, rpc: str) -> bool:
     """True if a caller that is limited to datasets may make a call of its role."""
-    return rpc in _SCOPED_ROWS.get(service, ())
+    return rpc in SCOPED_ROWS.get(service, ())

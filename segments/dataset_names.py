@@ -32,6 +32,11 @@ def parse(name: str) -> DatasetName:
     return DatasetName(group, own_name) if slash else DatasetName(None, name)
 
 
+def in_tenant(name: str) -> str:
+    """The name in its tenant of one that an operator reads, which may begin with `//tenant/`."""
+    return name.removeprefix("//").partition("/")[2] if name.startswith("//") else name
+
+
 def reserved(name: str) -> str:
     """Return why no new dataset has this name in its group, or "" if one may have it."""
     if "/" in name:

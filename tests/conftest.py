@@ -27,7 +27,7 @@ from segplane.stack.postgres import EmbeddedPostgres
 from tests.support.collection import import_share
 from tests.support.data_folders import open_folder, remove_left_folders
 from tests.support.examples import examples
-from tests.support.meta import database_roles
+from tests.support.meta import database_roles, tenant_calls
 from tests.support.meta.server import MetaServer
 from tests.support.meta.shared import shares_meta
 
@@ -100,6 +100,7 @@ def pytest_collection(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what the restricted role may not do."""
     if config.getoption("--restricted-role"):
+        tenant_calls.begin()
         skip = pytest.mark.skip(reason="needs the owner of the database")
         for item in items:
             if item.get_closest_marker("database_owner"):
@@ -140,7 +141,8 @@ def template_database(
         database_roles.create(postgres.url_of(name))
         database_roles.migrate(postgres.url_of(name))
         return name
-    database = Database(DatabaseSettings(url=postgres.url_of(name)))
+    settings = DatabaseSettings(postgres.url_of(name), caller_role=database_roles.CALLERS)
+    database = Database(settings)
     migrations.upgrade(database)
     database.close()
     return name
@@ -237,6 +239,7 @@ def _settings(database_url: str, folder: Path, is_restricted: bool) -> config.Se
                 # Four segments of a day are enough for a merge task.
                 "META_MERGE_FILES_MAX": "3",
                 "META_THREADS": "8",
+                "META_DATABASE_CALLER_ROLE": database_roles.CALLERS,
             },
         )
     )

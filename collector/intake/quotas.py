@@ -17,6 +17,7 @@ from collector.ingestion import Ingestion, MonthlyUsage
 from collector.refusal import Refusal, Refused, over_limit, unavailable
 from meta.errors import Code, MetaError, QuotaExceeded
 from meta.metrics import USAGE_AGE_SECONDS
+from segments.dataset_names import in_tenant
 
 log = structlog.get_logger()
 # An export is held for so long while merges are behind.
@@ -82,9 +83,9 @@ class Quotas:
         return None if allowance is None or allowance.is_spent else allowance.usage
 
     def dataset_name(self, dataset_id: str) -> str:
-        """Return the name that a dataset had when meta was last asked about it; "" = unknown."""
+        """Return a dataset's name in its tenant when meta was last asked about it; "" = unknown."""
         allowance = self._allowances.get(dataset_id)
-        return "" if allowance is None else allowance.usage.message.dataset_name
+        return "" if allowance is None else in_tenant(allowance.usage.message.dataset_name)
 
     async def check(self, dataset_id: str) -> MonthlyUsage:
         """Return a dataset's usage; raises Refused if it is over its quota, or that is unknown."""

@@ -1,4 +1,4 @@
-"""The bearer token of a client: a value, or a file that is read again when it changes."""
+"""The metadata of a client's calls: its bearer token, which a file may hold, and its tenant."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,12 +8,24 @@ from meta.client.file_changes import FileChanges
 
 Metadata: TypeAlias = tuple[tuple[str, str], ...]
 CHECK_SECS = 5.0
+# The metadata by which a call names its tenant.
+TENANT_KEY = "segplane-tenant"
 
 
 def fixed(token: str) -> Callable[[], Metadata]:
     """The metadata of calls with one token; "" = without."""
     metadata = _metadata(token)
     return lambda: metadata
+
+
+def in_tenant(metadata: Callable[[], Metadata], tenant: str) -> Callable[[], Metadata]:
+    """The metadata of calls that name a tenant; "" = as they are. Raises ValueError."""
+    if not tenant:
+        return metadata
+    if not (tenant.isascii() and tenant.isprintable()):
+        raise ValueError(f"{tenant!r} is not the name of a tenant")
+    entry = TENANT_KEY, tenant
+    return lambda: (*metadata(), entry)
 
 
 class TokenFile:

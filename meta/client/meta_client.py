@@ -47,10 +47,11 @@ class MetaClient:
     counts as several. They serve one database. `auth_token` is an access token or the
     META_AUTH_TOKEN of the servers, empty if they need none; instead, `auth_token_file` names a file
     that holds it and is read again when it changes, or `credentials` returns the metadata of each
-    call. `tls` says how to connect with TLS; each certificate is checked for the name of its own
-    address. `on_failure` is called with the address of each server that fails, if there are others.
-    `observer` counts the attempts of calls. Raises ValueError if an address is none or a file
-    cannot be used.
+    call. `tenant` names the tenant of all calls, for an operator or a credential that has roles in
+    several; "" = its only one, or all of them for an operator. `tls` says how to connect with TLS;
+    each certificate is checked for the name of its own address. `on_failure` is called with the
+    address of each server that fails, if there are others. `observer` counts the attempts of calls.
+    Raises ValueError if an address or a tenant is none or a file cannot be used.
     """
 
     # Stubs, each imported with its messages when it is first used.
@@ -73,6 +74,7 @@ class MetaClient:
         auth_token: str = "",
         auth_token_file: str = "",
         credentials: Callable[[], Metadata] | None = None,
+        tenant: str = "",
         deadline_secs: float = DEADLINE_SECS,
         tls: ClientTls | None = None,
         on_failure: Callable[[str], None] | None = None,
@@ -87,7 +89,7 @@ class MetaClient:
                 self._endpoints,
                 self._liveness,
                 deadline_secs,
-                credentials or metadata,
+                bearer_token.in_tenant(credentials or metadata, tenant),
                 observer or Unobserved(),
             )
         )

@@ -5,14 +5,16 @@ dropped and resumes with the last version that it received.
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import Context
 from dataclasses import dataclass, field
 from functools import partial
 
 import structlog
 
+from meta import access
 from meta.commits.transactions import Transactions
 from meta.errors import MetaError, NotFound, Overloaded, Unavailable, VersionExpired
 from meta.store.engine.pool import Transaction
@@ -24,6 +26,8 @@ log = structlog.get_logger()
 POLL_SECS = 0.25
 CHANGES_AT_ONCE = 1_000
 QUEUE_CHANGES_MAX = 20_000
+# A subject, or a tenant, holds at most such a part of the places of watchers.
+ACCOUNT_SHARE = 2
 
 
 class Watcher:
@@ -88,23 +92,35 @@ class ChangeFeed:
         self._transactions = transactions
         self._watchers_max = watchers_max
         self._watchers = 0
+        self._accounts: Counter[str] = Counter()
         self._topics: dict[int, _Topic] = {}
         self._poller: asyncio.Task[None] | None = None
         self._is_closed = False
 
     @contextmanager
     def place(self) -> Iterator[None]:
-        """Hold one of the places of watchers. Raises Overloaded, Unavailable while it drains."""
+        """Hold one of the places of watchers, of which a subject or tenant has half at most.
+
+        Raises Overloaded, Unavailable while it drains.
+        """
         # Checked before the first reply: after one, clients would take this server for a good one.
         if self._is_closed:
             raise _draining()
         if self._watchers >= self._watchers_max:
             raise Overloaded(f"the server has {self._watchers} watchers, its maximum")
+        principal = access.current.get()
+        account = "" if principal.is_shared else principal.account
+        if account and self._accounts[account] >= max(1, self._watchers_max // ACCOUNT_SHARE):
+            raise Overloaded(f"you have {self._accounts[account]} watchers, the most of one caller")
         self._watchers += 1
+        self._accounts[account] += 1
         try:
             yield
         finally:
             self._watchers -= 1
+            self._accounts[account] -= 1
+            if not self._accounts[account]:
+                del self._accounts[account]
 
     def subscribe(self, dataset: WatchedDataset) -> Watcher:
         """Watch a dataset from the position of its topic, or from `since` if it is the first.
@@ -117,7 +133,8 @@ class ChangeFeed:
         watcher = Watcher(topic.dataset.since)
         topic.watchers.add(watcher)
         if self._poller is None or self._poller.done():
-            self._poller = asyncio.create_task(self._poll())
+            # It reads for all watchers, whoever came first.
+            self._poller = asyncio.create_task(self._poll(), context=Context())
         return watcher
 
     def unsubscribe(self, dataset: WatchedDataset, watcher: Watcher) -> None:

@@ -30,6 +30,7 @@ import structlog
 from meta import metrics
 from meta.errors import DeadlineExceeded, MetaError, RaceLost, Unavailable
 from meta.process_metrics import preset
+from meta.store.engine import scope
 from meta.store.engine.pool import Conflict
 
 Request = TypeVar("Request")
@@ -143,6 +144,8 @@ class Committer(Generic[Request, Answer, Session]):
             return await asyncio.to_thread(answered, self.run_alone, request)
 
     def _enqueue(self, request: Request) -> _Call[Request, Answer]:
+        # A batch is one transaction, which has one tenant at most.
+        assert scope.tenant_key() is None, "calls of tenants share no transaction"
         loop = asyncio.get_running_loop()
         call: _Call[Request, Answer] = _Call(
             request, self.keys(request), self.weight(request), loop.create_future()

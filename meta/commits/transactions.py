@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TypeVar
 
-from meta import metrics
+from meta import access, metrics
 from meta.errors import RaceLost, Unavailable
 from meta.store.engine.pool import Conflict, Database, DrawRefused, TimelineChanged, Transaction
 
@@ -21,7 +21,8 @@ precondition: ContextVar[Callable[[Transaction], None] | None] = ContextVar(
 class Transactions:
     """Runs the work of an RPC in one transaction; `work` may run several times.
 
-    `is_of_calls` is false for those of the server itself, which a call may make on its way.
+    `is_of_calls` is false for those of the server itself, which a call may make on its way: they
+    have no precondition, and reach all tenants.
     """
 
     def __init__(self, database: Database, *, is_of_calls: bool = True) -> None:
@@ -33,7 +34,14 @@ class Transactions:
 
         Raises RaceLost after the last attempt, Unavailable if Postgres does not answer.
         """
-        check = precondition.get() if self._is_of_calls else None
+        if self._is_of_calls:
+            return self._write(work, precondition.get())
+        with access.as_server():
+            return self._write(work, None)
+
+    def _write(
+        self, work: Callable[[Transaction], Result], check: Callable[[Transaction], None] | None
+    ) -> Result:
         for attempt in range(ATTEMPTS_MAX):
             try:
                 with self.database.write() as tx:
@@ -55,7 +63,10 @@ class Transactions:
             with self.database.read() as tx:
                 return work(tx)
 
-        return self.read_again(read)
+        if self._is_of_calls:
+            return self.read_again(read)
+        with access.as_server():
+            return self.read_again(read)
 
     def read_again(self, read: Callable[[], Result]) -> Result:
         """Run a read, and once more after a conflict.

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from meta import release
 from meta.errors import InvalidArgument, ReleaseTooLow, Unavailable
+from meta.migrations import tenant_policies
 from meta.process.installed import installed_release
 from meta.store.checks import record_counts
 from meta.store.engine.driver_errors import translate
@@ -38,13 +39,18 @@ def upgrade(database: Database, *, revision: str = "head", wait_secs: float = 30
     A database that a later release has migrated is left as it is: its schema only adds to ours. The
     lock is polled on an autocommit connection: waiting for it inside a transaction would
     deadlock with CREATE INDEX CONCURRENTLY. A database that is at the head already is not locked.
+    Then the role of callers, if it is set, gets its policies and rights.
     Raises ReleaseTooLow, and InvalidArgument below the first revision, before anything is changed,
-    Unavailable after `wait_secs`, and InvalidArgument if the tables would not be in public.
+    Unavailable after `wait_secs`, InvalidArgument if the tables would not be in public, and
+    ConfigError if that role is missing.
     """
     try:
         check_release(database)
         if current_revision(database) != head_revision():
             _upgrade(database, revision, wait_secs)
+        if revision == "head":
+            is_ours = current_revision(database) == head_revision()
+            tenant_policies.prepare(database, may_change=is_ours)
     except DBAPIError as error:
         raise translate(error) from error
     return head_revision()

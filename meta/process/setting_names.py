@@ -43,6 +43,7 @@ COMMON_ONLY = frozenset(
         "OIDC_AUDIENCE",
         "INGEST_TOKEN",
         "CANARY_TOKEN",
+        "TENANT",
         "GATEWAY_TOKEN",
         "OTLP_ENDPOINT",
         "GATEWAY_ADDRESS",

@@ -1,20 +1,21 @@
-"""Cache of the valid access tokens; the others are looked up by one query at a time.
+"""Cache of the valid access tokens that were shown last; the others are looked up.
 
-So guesses cost the database the same however many there are and wherever they come from, and a
-token that was created a moment ago is found among them.
+Of all look-ups one query runs at a time. So guesses cost the database the same however many there
+are and wherever they come from, and a token that was created a moment ago is found among them.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import Context
 
 import structlog
 
-from meta.access import Principal
+from meta.access import Principal, TenantScope
 from meta.commits.transactions import Transactions
 from meta.errors import MetaError, Unavailable
-from meta.roles import Role
+from meta.roles import TENANT_ROLES, Role
+from meta.rpc.caller_rights import Rights
 from meta.rpc.restrictions import STRANGER, count_restricted
 from meta.store.access import access_tokens, token_secrets
 from meta.store.access.access_tokens import ValidAccess
@@ -26,11 +27,15 @@ log = structlog.get_logger()
 SNAPSHOT_SECS = 3.0
 # Pause between two queries.
 PAUSE_SECS = 0.05
+# Tokens that are read again; all of an installation that has no more.
+KEPT_MAX = 2_000
 WAITING_MAX = 256
+_NOT_SHOWN: tuple[bytes, Rights] = b"", ()
+_TENANT_ROLES = frozenset(role.value for role in TENANT_ROLES)
 
 
 class AccessTokens:
-    """The valid access tokens, read again every few seconds; used on the event loop."""
+    """Valid access tokens, read again every few seconds; used on the event loop."""
 
     def __init__(
         self,
@@ -44,21 +49,22 @@ class AccessTokens:
         self._lock = asyncio.Lock()
         self._lookups = TokenLookups(transactions)
         self._read_at = float("-inf")
-        self._valid: dict[bytes, tuple[ValidAccess, Principal]] = {}
-        # Principals by the plaintext of valid tokens shown since: hashing takes 10 us a call.
-        self._shown: dict[str, Principal] = {}
+        # By digest, those that were shown last at the end.
+        self._valid: dict[bytes, tuple[ValidAccess, Rights]] = {}
+        # Those that were shown since, by plaintext: hashing takes 10 us a call.
+        self._shown: dict[str, tuple[bytes, Rights]] = {}
         self._hash: HashFunction | None = None
 
-    def shown(self, plaintext: str) -> Principal | None:
-        """The principal of a token that was found since the tokens were read; None = look it up."""
+    def shown(self, plaintext: str) -> Rights:
+        """The rights of a token that was found since the tokens were read; () = look it up."""
         if self._clock() - self._read_at >= SNAPSHOT_SECS:
-            return None
-        return self._shown.get(plaintext)
+            return ()
+        return self._shown.get(plaintext, _NOT_SHOWN)[1]
 
-    async def find(self, plaintext: str) -> Principal | None:
-        """The principal of a token, None if it is not valid. Raises Unavailable."""
+    async def find(self, plaintext: str) -> Rights:
+        """The rights of a token, empty if it is not valid. Raises Unavailable."""
         if not token_secrets.is_well_formed(plaintext, token_secrets.ACCESS_PREFIX):
-            return None
+            return ()
         if self._hash is None or self._clock() - self._read_at >= SNAPSHOT_SECS:
             await self._renew()
         assert self._hash is not None
@@ -69,24 +75,26 @@ class AccessTokens:
             # It may be new.
             entry = await self._look_up(digests)
         if entry is None:
-            return None
-        access, principal = entry
+            return ()
+        access, rights = entry
         if self._hash.needs_rehash(digests, access.digest, access.fingerprint):
             await self._rehash(access, digests.current)
         # A newer snapshot may know that it was revoked since.
-        if read_at == self._read_at:
-            self._shown[plaintext] = principal
-        return principal
+        if read_at == self._read_at and len(self._shown) < KEPT_MAX:
+            self._shown[plaintext] = access.digest, rights
+        return rights
 
-    async def _look_up(self, digests: TokenDigests) -> tuple[ValidAccess, Principal] | None:
+    async def _look_up(self, digests: TokenDigests) -> tuple[ValidAccess, Rights] | None:
         read_at = self._read_at
         access = await self._lookups.find(digests)
         if access is None:
             return None
-        entry = access, _principal(access)
+        entry = access, _rights(access)
         # A newer snapshot may know that it was revoked since.
         if read_at == self._read_at:
             self._valid[access.digest] = entry
+            if len(self._valid) > KEPT_MAX:
+                del self._valid[next(iter(self._valid))]
         return entry
 
     async def _rehash(self, access: ValidAccess, digest: bytes) -> None:
@@ -95,7 +103,7 @@ class AccessTokens:
         stored, fingerprint = access.digest, self._hash.fingerprint
         # Known at once, so that no other call does the same.
         moved = access._replace(digest=digest, fingerprint=fingerprint)
-        self._valid[stored] = self._valid[digest] = moved, _principal(access)
+        self._valid[stored] = self._valid[digest] = moved, _rights(access)
         try:
             await asyncio.to_thread(
                 self._transactions.write,
@@ -110,23 +118,40 @@ class AccessTokens:
             now = self._clock()
             if self._hash is not None and now - self._read_at < SNAPSHOT_SECS:
                 return
-            self._hash, valid = await asyncio.to_thread(self._transactions.read, self._read)
-            self._valid = {digest: (row, _principal(row)) for digest, row in valid.items()}
+            shown = dict.fromkeys(digest for digest, _ in self._shown.values())
+            kept = [digest for digest in self._valid if digest not in shown]
+            digests = [*kept, *shown][-KEPT_MAX:]
+            self._hash, valid = await asyncio.to_thread(
+                self._transactions.read, lambda tx: self._read(tx, digests)
+            )
+            self._valid = {
+                digest: (valid[digest], _rights(valid[digest]))
+                for digest in digests or valid
+                if digest in valid
+            }
             self._shown = {}
             self._read_at = now
 
-    def _read(self, tx: Transaction) -> tuple[HashFunction, dict[bytes, ValidAccess]]:
-        return self._hasher.hash_function(tx), access_tokens.list_valid(tx)
+    def _read(
+        self, tx: Transaction, digests: Sequence[bytes]
+    ) -> tuple[HashFunction, dict[bytes, ValidAccess]]:
+        """Read tokens again; with none, as at the start, as many as may be kept."""
+        if digests:
+            return self._hasher.hash_function(tx), access_tokens.find_valid(tx, digests)
+        return self._hasher.hash_function(tx), access_tokens.list_valid(tx, KEPT_MAX)
 
 
-def _principal(access: ValidAccess) -> Principal:
-    return Principal(
+def _rights(access: ValidAccess) -> Rights:
+    role, is_in_tenant = Role(access.role), access.role in _TENANT_ROLES
+    principal = Principal(
         access.subject,
-        Role(access.role),
-        access.dataset_ids,
+        role,
+        TenantScope(access.tenant.key if is_in_tenant else None, access.dataset_ids),
         access.expires_at_nanos,
         access.created_at_nanos,
+        tenant=access.tenant if is_in_tenant else None,
     )
+    return (principal,)
 
 
 class TokenLookups:

@@ -1,4 +1,4 @@
-"""Bounds of the calls that run at once, in all and of each subject, by their kind.
+"""Bounds of the calls that run at once, in all and of each subject or tenant, by their kind.
 
 A call is counted from its headers on. gRPC has such a bound too, but its refusal carries neither a
 reason nor a delay, and it counts those whose caller is not known.
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from meta.access import Principal
+from meta.access import Principal, shown_subject
 from meta.config import Settings
 from meta.errors import Overloaded
 from meta.metrics import FREE_PLACES
@@ -17,7 +17,7 @@ from meta.rpc.restrictions import EVERYBODY, SUBJECT, count_restricted
 CALLS, STREAMS, WATCHES = "calls", "streams", "watches"
 # One stream for this many threads.
 THREADS_PER_STREAM = 4
-# A subject holds at most such a part of the streams and watches; the rest is for others.
+# A subject, or a tenant, holds at most such a part of the streams and watches.
 STREAMS_SHARE = 2
 
 
@@ -26,9 +26,9 @@ class _Kind:
     """The bounds of one kind of call, and the calls that run."""
 
     most: int
-    subject_most: int
+    account_most: int
     running: int = 0
-    by_subject: dict[str, int] = field(default_factory=dict)
+    by_account: dict[str, int] = field(default_factory=dict)
 
     def free(self) -> int:
         """The calls that may begin."""
@@ -53,9 +53,9 @@ class Admission:
             # Read when it is asked for: every call changes it.
             FREE_PLACES["meta"].labels(name).set_function(kind.free)
 
-    def running(self, subject: str) -> int:
-        """The calls of a subject that run."""
-        return sum(kind.by_subject.get(subject, 0) for kind in self._kinds.values())
+    def running(self, account: str) -> int:
+        """The calls of a subject, or of a tenant, that run."""
+        return sum(kind.by_account.get(account, 0) for kind in self._kinds.values())
 
     @contextmanager
     def admit(self, principal: Principal, name: str = CALLS) -> Iterator[None]:
@@ -64,21 +64,29 @@ class Admission:
         if kind.running >= kind.most:
             count_restricted(EVERYBODY, name)
             raise Overloaded(f"the server runs {kind.running} {name} at once, its maximum")
-        subject, has_own = principal.subject, not principal.is_shared
+        account, has_own = principal.account, not principal.is_shared
         if has_own:
-            count = kind.by_subject.get(subject, 0)
-            if count >= kind.subject_most:
+            count = kind.by_account.get(account, 0)
+            if count >= kind.account_most:
                 count_restricted(SUBJECT, name)
-                raise Overloaded(f"{subject!r} has {count} {name} at once, the most of one subject")
-            kind.by_subject[subject] = count + 1
+                raise Overloaded(_full(principal, count, name))
+            kind.by_account[account] = count + 1
         kind.running += 1
         try:
             yield
         finally:
             kind.running -= 1
             if has_own:
-                remaining = kind.by_subject[subject] - 1
+                remaining = kind.by_account[account] - 1
                 if remaining:
-                    kind.by_subject[subject] = remaining
+                    kind.by_account[account] = remaining
                 else:
-                    del kind.by_subject[subject]
+                    del kind.by_account[account]
+
+
+def _full(principal: Principal, count: int, name: str) -> str:
+    if principal.is_of_other_tenant:
+        return f"your tenant has {count} {name} at once, the most of one tenant"
+    return (
+        f"{shown_subject(principal.subject)!r} has {count} {name} at once, the most of one subject"
+    )

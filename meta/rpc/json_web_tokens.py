@@ -13,8 +13,7 @@ from urllib.request import Request, urlopen
 import jwt
 import structlog
 
-from meta.access import Principal
-from meta.identities import Oidc
+from meta.identities import NamedRight, Oidc, is_subject
 
 log = structlog.get_logger()
 FETCH_SECS = 5.0
@@ -44,28 +43,28 @@ class JsonWebTokens:
         self._clock = clock
         self._keys = IssuerKeys(oidc, clock)
         # When each is to be checked again; the oldest first.
-        self._known: dict[str, tuple[float, Principal]] = {}
+        self._known: dict[str, tuple[float, tuple[NamedRight, ...]]] = {}
 
     def __len__(self) -> int:
         """The number of tokens that are known."""
         return len(self._known)
 
-    async def find(self, token: str) -> Principal | None:
-        """The principal of a token, None if it is not valid or gives no role."""
-        until, principal = self._known.get(token, (0.0, None))
-        if principal is not None and self._clock() < until:
-            return principal
+    async def find(self, token: str) -> tuple[NamedRight, ...]:
+        """The rights of a token, empty if it is not valid or gives no role."""
+        until, rights = self._known.get(token, (0.0, ()))
+        if rights and self._clock() < until:
+            return rights
         if len(token) > TOKEN_CHARACTERS_MAX:
-            return None
+            return ()
         claims = await self._claims(token)
-        principal = None if claims is None else self._principal(claims)
-        if claims is not None and principal is not None:
+        rights = () if claims is None else self._rights(claims)
+        if claims is not None and rights:
             left_secs = float(claims["exp"]) + CLOCK_SKEW_SECS - time.time()
             self._known.pop(token, None)
-            self._known[token] = self._clock() + min(KNOWN_SECS, left_secs), principal
+            self._known[token] = self._clock() + min(KNOWN_SECS, left_secs), rights
             if len(self._known) > KNOWN_MAX:
                 del self._known[next(iter(self._known))]
-        return principal
+        return rights
 
     async def _claims(self, token: str) -> Mapping[str, Any] | None:
         try:
@@ -89,14 +88,12 @@ class JsonWebTokens:
             return None
         return claims
 
-    def _principal(self, claims: Mapping[str, Any]) -> Principal | None:
-        subject, held = str(claims["sub"]), _values(claims, self._oidc.roles_claim)
-        if not (0 < len(subject) <= SUBJECT_CHARACTERS_MAX and subject.isprintable()):
-            return None
-        for value, role in self._oidc.roles:
-            if value in held:
-                return Principal(subject, role)
-        return None
+    def _rights(self, claims: Mapping[str, Any]) -> tuple[NamedRight, ...]:
+        subject, values = str(claims["sub"]), _values(claims, self._oidc.roles_claim)
+        is_short = 0 < len(subject) <= SUBJECT_CHARACTERS_MAX
+        if not (is_short and subject.isprintable() and is_subject(subject)):
+            return ()
+        return self._oidc.rights(subject, values)
 
 
 def is_well_formed(token: str) -> bool:

@@ -127,12 +127,12 @@ class Pipeline:
 
     async def _read(self, principal: Principal, context: Context) -> bytes:
         """Read the message of a call that is admitted."""
-        caller = "unread", principal.subject
+        caller = "unread", principal.account
         if not principal.is_shared:
             # A subject whose calls have no messages waits before it displaces others again.
             await self.pace.after_earlier(caller)
         try:
-            holder = "" if principal.is_shared else principal.subject
+            holder = "" if principal.is_shared else principal.account
             return await self.unread.read(context, holder)
         except NoMessage:
             raise InvalidArgument("the call has no message") from None
@@ -157,7 +157,7 @@ class Pipeline:
         ) -> bytes:
             if len(raw) <= LARGE_BYTES:
                 return await execute(raw, context, cost)
-            subject = "" if principal.is_shared else principal.subject
+            subject = "" if principal.is_shared else principal.account
             work = partial(execute, raw, context, cost)
             return await self._large_requests.run(subject, len(raw), work, call_scope.cancel_soon)
 
@@ -166,7 +166,7 @@ class Pipeline:
             if not is_in_thread:
                 return await occupy(raw, context, principal, cost)
             is_bounded = not principal.is_shared
-            async with self.threads.thread(principal.subject, cost, is_bounded=is_bounded):
+            async with self.threads.thread(principal.account, cost, is_bounded=is_bounded):
                 return await occupy(raw, context, principal, cost)
 
         return run
@@ -272,10 +272,10 @@ def _paced_for(error: Exception) -> Caller | None:
     if isinstance(error, Unauthenticated):
         return STRANGERS
     if isinstance(error, RoleRefused):
-        return "subject", principal.subject
+        return "subject", principal.account
     if principal.is_shared or not isinstance(error, Overloaded | InvalidArgument):
         return None
-    return "subject", principal.subject
+    return "subject", principal.account
 
 
 def _as_is(raw: bytes) -> bytes:

@@ -8,6 +8,7 @@ import structlog
 from meta import migrations
 from meta.config import Settings
 from meta.errors import InvalidArgument, ReleaseTooLow, Unavailable
+from meta.migrations import tenant_policies
 from meta.process.exits import ConfigError
 from meta.store.engine import server_limits
 from meta.store.engine.pool import Database, OptionsRefused
@@ -52,6 +53,7 @@ def _migrate(database: Database, settings: Settings) -> None:
         try:
             _check_pooler(database, settings)
             migrations.upgrade(database)
+            tenant_policies.check(database)
         except Unavailable as error:
             if time.monotonic() > deadline:
                 raise ConfigError(

@@ -20,6 +20,7 @@ from meta.watches.installation_gauges import InstallationGauges
 from meta.watches.name_notes import NameNotes
 from meta.watches.release_watch import ReleaseWatch
 from meta.watches.rounds import Rounds
+from meta.watches.tenant_purge import TenantPurge
 from meta.watches.witness_watch import WitnessWatch
 
 
@@ -83,6 +84,7 @@ def _jobs(
         BackgroundJob("pins", 15.0, rounds.count_pins),
         BackgroundJob("visibility", 60.0, rounds.count_visibility),
         BackgroundJob("locks", 60.0, rounds.forget_locks),
+        BackgroundJob("tenants", 60.0, TenantPurge(database, settings, shutdown).run_round),
         # Far shorter than the six hours between two samples.
         BackgroundJob("costs", 60.0, rounds.keep_costs, 600.0),
         # Its pauses double while the bucket does not answer, too.

@@ -159,8 +159,10 @@ async def _serve(
     # This precedes the server's start, because its calls inherit the context.
     cursors.sign_with(await asyncio.to_thread(transactions.read, token_secrets.cursor_key))
     checker = health_aio.HealthServicer()
-    authentication = Authentication(settings, transactions)
-    pipeline = Pipeline(authentication, settings, transactions)
+    # A call's token is checked again while it runs, and its refusal counted later.
+    of_server = Transactions(transactions.database, is_of_calls=False)
+    authentication = Authentication(settings, of_server)
+    pipeline = Pipeline(authentication, settings, of_server)
     methods = _Methods(pipeline, pipeline.unknown())
     feed = ChangeFeed(transactions, settings.watchers_max)
     reports = ProcessReports(transactions)

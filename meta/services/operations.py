@@ -24,6 +24,8 @@ from meta.services.resources import (
     groups,
     locks,
     resources,
+    tenant_moves,
+    tenants,
     vacuums,
 )
 from meta.services.rewrites import rewrite_jobs
@@ -69,7 +71,16 @@ OPERATIONS = (
     stream_offsets,
     workers,
 )
-RESOURCES = (resources, dataset_numbers, groups, locks, vacuums, creator_quotas)
+RESOURCES = (
+    resources,
+    dataset_numbers,
+    groups,
+    locks,
+    vacuums,
+    creator_quotas,
+    tenants,
+    tenant_moves,
+)
 STATUS = (
     processes,
     freshness,

@@ -2531,10 +2531,13 @@ class Caller(_message.Message):
     SUBJECT_FIELD_NUMBER: _builtins.int
     ROLE_FIELD_NUMBER: _builtins.int
     DATASET_IDS_FIELD_NUMBER: _builtins.int
+    TENANT_FIELD_NUMBER: _builtins.int
     subject: _builtins.str
     """Name that outlives its credentials."""
     role: _builtins.str
     """Role, as docs/access.md has them."""
+    tenant: _builtins.str
+    """Name of its tenant; empty = an operator who names none, and reaches all."""
     @_builtins.property
     def dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of the only datasets that it may see, at most 100; empty = it may see all."""
@@ -2545,10 +2548,11 @@ class Caller(_message.Message):
         subject: _builtins.str = ...,
         role: _builtins.str = ...,
         dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
+        tenant: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_ids", b"dataset_ids", "role", b"role", "subject", b"subject"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_ids", b"dataset_ids", "role", b"role", "subject", b"subject", "tenant", b"tenant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -4325,9 +4329,11 @@ class CreateAccessTokenRequest(_message.Message):
     EXPIRES_SECS_FIELD_NUMBER: _builtins.int
     DATASET_NAMES_FIELD_NUMBER: _builtins.int
     subject: _builtins.str
-    """Subject of the token, 1 to 255 characters; several tokens may have one subject."""
+    """Subject of the token, 1 to 255 characters, not beginning with `//`; several tokens may have one
+    subject. The token is of the tenant in which the caller names things.
+    """
     role: _builtins.str
-    """ingest, nursery, merge, janitor, reader, catalog or admin."""
+    """A role of docs/access.md; those of a tenant alone by a caller in another tenant than `default`."""
     expires_secs: _builtins.int
     """Seconds until it expires, 1 to ten years; unset = never."""
     @_builtins.property
@@ -4398,6 +4404,7 @@ class AccessToken(_message.Message):
     DATASET_IDS_FIELD_NUMBER: _builtins.int
     NEEDS_PREVIOUS_PEPPER_FIELD_NUMBER: _builtins.int
     AUTHORS_FIELD_NUMBER: _builtins.int
+    TENANT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Token id."""
     subject: _builtins.str
@@ -4416,6 +4423,8 @@ class AccessToken(_message.Message):
     """True as long as the token works by META_TOKEN_PEPPER_PREVIOUS alone: it was not used since the
     pepper changed. Always false on a server without that setting.
     """
+    tenant: _builtins.str
+    """Name of its tenant, in which it has its role; empty = it is an operator's."""
     @_builtins.property
     def dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of the datasets that its holder sees; empty = all."""
@@ -4437,10 +4446,11 @@ class AccessToken(_message.Message):
         dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
         needs_previous_pepper: _builtins.bool = ...,
         authors: _common_pb2.Authors | None = ...,
+        tenant: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "created_at", b"created_at", "dataset_ids", b"dataset_ids", "expires_at", b"expires_at", "id", b"id", "needs_previous_pepper", b"needs_previous_pepper", "revoked_at", b"revoked_at", "role", b"role", "subject", b"subject", "token_hint", b"token_hint"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["authors", b"authors", "created_at", b"created_at", "dataset_ids", b"dataset_ids", "expires_at", b"expires_at", "id", b"id", "needs_previous_pepper", b"needs_previous_pepper", "revoked_at", b"revoked_at", "role", b"role", "subject", b"subject", "tenant", b"tenant", "token_hint", b"token_hint"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from meta.v1 import catalog_pb2 as _catalog_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -1678,3 +1679,715 @@ class CreatorQuota(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CreatorQuota: _TypeAlias = CreatorQuota  # noqa: Y015
+
+@_typing.final
+class Tenant(_message.Message):
+    """A tenant: a team with its own datasets, tokens, groups, schemas, views and projections. Times are
+    RFC 3339, UTC, microseconds, ending in "Z".
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    SUSPENDED_AT_FIELD_NUMBER: _builtins.int
+    DELETED_AT_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Id of the tenant (UUID)."""
+    name: _builtins.str
+    """Its name."""
+    created_at: _builtins.str
+    """Time of creation."""
+    suspended_at: _builtins.str
+    """Time since which it is suspended; unset = it is not."""
+    deleted_at: _builtins.str
+    """Time of deletion; unset while it is live."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+        created_at: _builtins.str = ...,
+        suspended_at: _builtins.str | None = ...,
+        deleted_at: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_deleted_at", b"_deleted_at", "_suspended_at", b"_suspended_at", "deleted_at", b"deleted_at", "suspended_at", b"suspended_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_deleted_at", b"_deleted_at", "_suspended_at", b"_suspended_at", "created_at", b"created_at", "deleted_at", b"deleted_at", "id", b"id", "name", b"name", "suspended_at", b"suspended_at"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__deleted_at: _TypeAlias = _typing.Literal["deleted_at"]  # noqa: Y015
+    _WhichOneofArgType__deleted_at: _TypeAlias = _typing.Literal["_deleted_at", b"_deleted_at"]  # noqa: Y015
+    _WhichOneofReturnType__suspended_at: _TypeAlias = _typing.Literal["suspended_at"]  # noqa: Y015
+    _WhichOneofArgType__suspended_at: _TypeAlias = _typing.Literal["_suspended_at", b"_suspended_at"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__deleted_at) -> _WhichOneofReturnType__deleted_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__suspended_at) -> _WhichOneofReturnType__suspended_at | None: ...
+
+Global___Tenant: _TypeAlias = Tenant  # noqa: Y015
+
+@_typing.final
+class CreateTenantRequest(_message.Message):
+    """Request of CreateTenant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name, as that of a group; not "default", "segplane" or "unassigned"."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateTenantRequest: _TypeAlias = CreateTenantRequest  # noqa: Y015
+
+@_typing.final
+class CreateTenantResponse(_message.Message):
+    """Response of CreateTenant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TENANT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tenant(self) -> Global___Tenant:
+        """The tenant."""
+
+    def __init__(
+        self,
+        *,
+        tenant: Global___Tenant | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateTenantResponse: _TypeAlias = CreateTenantResponse  # noqa: Y015
+
+@_typing.final
+class GetTenantRequest(_message.Message):
+    """Request of GetTenant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id."""
+    name: _builtins.str
+    """Its name."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
+    _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
+
+Global___GetTenantRequest: _TypeAlias = GetTenantRequest  # noqa: Y015
+
+@_typing.final
+class GetTenantResponse(_message.Message):
+    """Response of GetTenant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TENANT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tenant(self) -> Global___Tenant:
+        """The tenant."""
+
+    def __init__(
+        self,
+        *,
+        tenant: Global___Tenant | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetTenantResponse: _TypeAlias = GetTenantResponse  # noqa: Y015
+
+@_typing.final
+class ListTenantsRequest(_message.Message):
+    """Request of ListTenants."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGINATION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def pagination(self) -> _catalog_pb2.PaginationRequest:
+        """The page, in the order of creation."""
+
+    def __init__(
+        self,
+        *,
+        pagination: _catalog_pb2.PaginationRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListTenantsRequest: _TypeAlias = ListTenantsRequest  # noqa: Y015
+
+@_typing.final
+class ListTenantsResponse(_message.Message):
+    """Response of ListTenants."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TENANTS_FIELD_NUMBER: _builtins.int
+    PAGINATION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tenants(self) -> _containers.RepeatedCompositeFieldContainer[Global___Tenant]:
+        """The tenants."""
+
+    @_builtins.property
+    def pagination(self) -> _catalog_pb2.PaginationResponse:
+        """Cursors of the pages before and after."""
+
+    def __init__(
+        self,
+        *,
+        tenants: _abc.Iterable[Global___Tenant] | None = ...,
+        pagination: _catalog_pb2.PaginationResponse | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination", "tenants", b"tenants"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListTenantsResponse: _TypeAlias = ListTenantsResponse  # noqa: Y015
+
+@_typing.final
+class RenameTenantRequest(_message.Message):
+    """Request of RenameTenant. The tenant default keeps its name."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    NEW_NAME_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id."""
+    name: _builtins.str
+    """Its name."""
+    new_name: _builtins.str
+    """New name, as in CreateTenantRequest."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+        new_name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name", "new_name", b"new_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
+    _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
+
+Global___RenameTenantRequest: _TypeAlias = RenameTenantRequest  # noqa: Y015
+
+@_typing.final
+class RenameTenantResponse(_message.Message):
+    """Response of RenameTenant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TENANT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tenant(self) -> Global___Tenant:
+        """The tenant with its new name."""
+
+    def __init__(
+        self,
+        *,
+        tenant: Global___Tenant | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RenameTenantResponse: _TypeAlias = RenameTenantResponse  # noqa: Y015
+
+@_typing.final
+class SuspendTenantRequest(_message.Message):
+    """Request of SuspendTenant. The tenant default cannot be suspended."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id."""
+    name: _builtins.str
+    """Its name."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
+    _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
+
+Global___SuspendTenantRequest: _TypeAlias = SuspendTenantRequest  # noqa: Y015
+
+@_typing.final
+class SuspendTenantResponse(_message.Message):
+    """Response of SuspendTenant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TENANT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tenant(self) -> Global___Tenant:
+        """The suspended tenant."""
+
+    def __init__(
+        self,
+        *,
+        tenant: Global___Tenant | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SuspendTenantResponse: _TypeAlias = SuspendTenantResponse  # noqa: Y015
+
+@_typing.final
+class ResumeTenantRequest(_message.Message):
+    """Request of ResumeTenant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id."""
+    name: _builtins.str
+    """Its name."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
+    _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
+
+Global___ResumeTenantRequest: _TypeAlias = ResumeTenantRequest  # noqa: Y015
+
+@_typing.final
+class ResumeTenantResponse(_message.Message):
+    """Response of ResumeTenant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TENANT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tenant(self) -> Global___Tenant:
+        """The tenant, not suspended."""
+
+    def __init__(
+        self,
+        *,
+        tenant: Global___Tenant | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResumeTenantResponse: _TypeAlias = ResumeTenantResponse  # noqa: Y015
+
+@_typing.final
+class DeleteTenantRequest(_message.Message):
+    """Request of DeleteTenant. The tenant default cannot be deleted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id."""
+    name: _builtins.str
+    """Its name."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
+    _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
+
+Global___DeleteTenantRequest: _TypeAlias = DeleteTenantRequest  # noqa: Y015
+
+@_typing.final
+class DeleteTenantResponse(_message.Message):
+    """Response of DeleteTenant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SUCCESS_FIELD_NUMBER: _builtins.int
+    success: _builtins.bool
+    """False if there was none."""
+    def __init__(
+        self,
+        *,
+        success: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["success", b"success"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteTenantResponse: _TypeAlias = DeleteTenantResponse  # noqa: Y015
+
+@_typing.final
+class UndeleteTenantRequest(_message.Message):
+    """Request of UndeleteTenant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Id of the tenant."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UndeleteTenantRequest: _TypeAlias = UndeleteTenantRequest  # noqa: Y015
+
+@_typing.final
+class UndeleteTenantResponse(_message.Message):
+    """Response of UndeleteTenant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TENANT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tenant(self) -> Global___Tenant:
+        """The restored tenant."""
+
+    def __init__(
+        self,
+        *,
+        tenant: Global___Tenant | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UndeleteTenantResponse: _TypeAlias = UndeleteTenantResponse  # noqa: Y015
+
+@_typing.final
+class MoveDatasetToTenantRequest(_message.Message):
+    """Request of MoveDatasetToTenant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_ID_FIELD_NUMBER: _builtins.int
+    TENANT_ID_FIELD_NUMBER: _builtins.int
+    TENANT_NAME_FIELD_NUMBER: _builtins.int
+    NEW_NAME_FIELD_NUMBER: _builtins.int
+    COPY_SCHEMA_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
+    dataset_id: _builtins.str
+    """Id of the dataset."""
+    tenant_id: _builtins.str
+    """Its id."""
+    tenant_name: _builtins.str
+    """Its name."""
+    new_name: _builtins.str
+    """Its name in the tenant; unset = its present one, without its group. A name that another dataset of
+    the tenant has, or had at a version that can be read, is NAME_TAKEN.
+    """
+    copy_schema: _builtins.bool
+    """True: the tenant gets a copy of the schema that the dataset is bound to, with all its versions, and
+    the dataset is bound to that. A schema of the tenant with the same name and content is taken.
+    """
+    dry_run: _builtins.bool
+    """True: answer what would be done, or refuse as the call would; change nothing."""
+    def __init__(
+        self,
+        *,
+        dataset_id: _builtins.str = ...,
+        tenant_id: _builtins.str = ...,
+        tenant_name: _builtins.str = ...,
+        new_name: _builtins.str | None = ...,
+        copy_schema: _builtins.bool = ...,
+        dry_run: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_new_name", b"_new_name", "new_name", b"new_name", "tenant", b"tenant", "tenant_id", b"tenant_id", "tenant_name", b"tenant_name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_new_name", b"_new_name", "copy_schema", b"copy_schema", "dataset_id", b"dataset_id", "dry_run", b"dry_run", "new_name", b"new_name", "tenant", b"tenant", "tenant_id", b"tenant_id", "tenant_name", b"tenant_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__new_name: _TypeAlias = _typing.Literal["new_name"]  # noqa: Y015
+    _WhichOneofArgType__new_name: _TypeAlias = _typing.Literal["_new_name", b"_new_name"]  # noqa: Y015
+    _WhichOneofReturnType_tenant: _TypeAlias = _typing.Literal["tenant_id", "tenant_name"]  # noqa: Y015
+    _WhichOneofArgType_tenant: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__new_name) -> _WhichOneofReturnType__new_name | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_tenant) -> _WhichOneofReturnType_tenant | None: ...
+
+Global___MoveDatasetToTenantRequest: _TypeAlias = MoveDatasetToTenantRequest  # noqa: Y015
+
+@_typing.final
+class MoveDatasetToTenantResponse(_message.Message):
+    """Response of MoveDatasetToTenant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TENANT_FIELD_NUMBER: _builtins.int
+    FORMER_TENANT_FIELD_NUMBER: _builtins.int
+    DATASET_NAME_FIELD_NUMBER: _builtins.int
+    TOKENS_FIELD_NUMBER: _builtins.int
+    NUM_TOKENS_FIELD_NUMBER: _builtins.int
+    COPIED_SCHEMA_FIELD_NUMBER: _builtins.int
+    SUCCESS_FIELD_NUMBER: _builtins.int
+    dataset_name: _builtins.str
+    """Name of the dataset in its tenant."""
+    num_tokens: _builtins.int
+    """Number of all these tokens. In the reply to a move of more than 100 that of the last ones."""
+    copied_schema: _builtins.str
+    """Name of the schema that was copied; unset = none."""
+    success: _builtins.bool
+    """False if the tenant had the dataset already."""
+    @_builtins.property
+    def tenant(self) -> Global___Tenant:
+        """The tenant that has the dataset."""
+
+    @_builtins.property
+    def former_tenant(self) -> Global___Tenant:
+        """The tenant that had it before; the same one if nothing was moved."""
+
+    @_builtins.property
+    def tokens(self) -> _containers.RepeatedCompositeFieldContainer[Global___RoutedToken]:
+        """Tokens whose routes to the dataset were taken away; at most 100 of them."""
+
+    def __init__(
+        self,
+        *,
+        tenant: Global___Tenant | None = ...,
+        former_tenant: Global___Tenant | None = ...,
+        dataset_name: _builtins.str = ...,
+        tokens: _abc.Iterable[Global___RoutedToken] | None = ...,
+        num_tokens: _builtins.int = ...,
+        copied_schema: _builtins.str | None = ...,
+        success: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_copied_schema", b"_copied_schema", "copied_schema", b"copied_schema", "former_tenant", b"former_tenant", "tenant", b"tenant"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_copied_schema", b"_copied_schema", "copied_schema", b"copied_schema", "dataset_name", b"dataset_name", "former_tenant", b"former_tenant", "num_tokens", b"num_tokens", "success", b"success", "tenant", b"tenant", "tokens", b"tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__copied_schema: _TypeAlias = _typing.Literal["copied_schema"]  # noqa: Y015
+    _WhichOneofArgType__copied_schema: _TypeAlias = _typing.Literal["_copied_schema", b"_copied_schema"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__copied_schema) -> _WhichOneofReturnType__copied_schema | None: ...
+
+Global___MoveDatasetToTenantResponse: _TypeAlias = MoveDatasetToTenantResponse  # noqa: Y015
+
+@_typing.final
+class RoutedToken(_message.Message):
+    """An ingest token that sends something to a dataset."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Id of the token."""
+    name: _builtins.str
+    """Its name."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RoutedToken: _TypeAlias = RoutedToken  # noqa: Y015
+
+@_typing.final
+class GetTenantUsageRequest(_message.Message):
+    """Request of GetTenantUsage."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    MONTH_FIELD_NUMBER: _builtins.int
+    PAGINATION_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id, also of a deleted one that can be restored."""
+    name: _builtins.str
+    """Its name; of a live one."""
+    month: _builtins.str
+    """Month, as YYYY-MM (UTC). Unset = all months that are kept of the one tenant, the current one of
+    all.
+    """
+    @_builtins.property
+    def pagination(self) -> _catalog_pb2.PaginationRequest:
+        """The page of all tenants, in the order of creation; at most 100."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+        month: _builtins.str | None = ...,
+        pagination: _catalog_pb2.PaginationRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_month", b"_month", "id", b"id", "identifier", b"identifier", "month", b"month", "name", b"name", "pagination", b"pagination"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_month", b"_month", "id", b"id", "identifier", b"identifier", "month", b"month", "name", b"name", "pagination", b"pagination"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__month: _TypeAlias = _typing.Literal["month"]  # noqa: Y015
+    _WhichOneofArgType__month: _TypeAlias = _typing.Literal["_month", b"_month"]  # noqa: Y015
+    _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
+    _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__month) -> _WhichOneofReturnType__month | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
+
+Global___GetTenantUsageRequest: _TypeAlias = GetTenantUsageRequest  # noqa: Y015
+
+@_typing.final
+class GetTenantUsageResponse(_message.Message):
+    """Response of GetTenantUsage."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USAGE_FIELD_NUMBER: _builtins.int
+    PAGINATION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def usage(self) -> _containers.RepeatedCompositeFieldContainer[Global___TenantUsage]:
+        """One for each tenant of the page, or for each month of the one tenant, the newest first."""
+
+    @_builtins.property
+    def pagination(self) -> _catalog_pb2.PaginationResponse:
+        """Cursors of the pages before and after; unset if one tenant was asked for."""
+
+    def __init__(
+        self,
+        *,
+        usage: _abc.Iterable[Global___TenantUsage] | None = ...,
+        pagination: _catalog_pb2.PaginationResponse | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination", "usage", b"usage"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetTenantUsageResponse: _TypeAlias = GetTenantUsageResponse  # noqa: Y015
+
+@_typing.final
+class TenantUsage(_message.Message):
+    """Usage of one tenant in one month: the sum of that of its datasets, deleted ones too."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TENANT_ID_FIELD_NUMBER: _builtins.int
+    TENANT_NAME_FIELD_NUMBER: _builtins.int
+    MONTH_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    BYTES_STORED_FIELD_NUMBER: _builtins.int
+    LIVE_DATASETS_FIELD_NUMBER: _builtins.int
+    tenant_id: _builtins.str
+    """Id of the tenant."""
+    tenant_name: _builtins.str
+    """Its name."""
+    month: _builtins.str
+    """Month, as YYYY-MM (UTC)."""
+    records: _builtins.int
+    """Records committed in it, duplicates among them."""
+    bytes_stored: _builtins.int
+    """Bytes of the objects of live segments, now; unset for other months than the current one."""
+    live_datasets: _builtins.int
+    """Live datasets, now; unset for other months than the current one."""
+    def __init__(
+        self,
+        *,
+        tenant_id: _builtins.str = ...,
+        tenant_name: _builtins.str = ...,
+        month: _builtins.str = ...,
+        records: _builtins.int = ...,
+        bytes_stored: _builtins.int | None = ...,
+        live_datasets: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bytes_stored", b"_bytes_stored", "_live_datasets", b"_live_datasets", "bytes_stored", b"bytes_stored", "live_datasets", b"live_datasets"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bytes_stored", b"_bytes_stored", "_live_datasets", b"_live_datasets", "bytes_stored", b"bytes_stored", "live_datasets", b"live_datasets", "month", b"month", "records", b"records", "tenant_id", b"tenant_id", "tenant_name", b"tenant_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__bytes_stored: _TypeAlias = _typing.Literal["bytes_stored"]  # noqa: Y015
+    _WhichOneofArgType__bytes_stored: _TypeAlias = _typing.Literal["_bytes_stored", b"_bytes_stored"]  # noqa: Y015
+    _WhichOneofReturnType__live_datasets: _TypeAlias = _typing.Literal["live_datasets"]  # noqa: Y015
+    _WhichOneofArgType__live_datasets: _TypeAlias = _typing.Literal["_live_datasets", b"_live_datasets"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bytes_stored) -> _WhichOneofReturnType__bytes_stored | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__live_datasets) -> _WhichOneofReturnType__live_datasets | None: ...
+
+Global___TenantUsage: _TypeAlias = TenantUsage  # noqa: Y015

@@ -122,6 +122,56 @@ class ResourcesServiceStub:
                 request_serializer=meta_dot_v1_dot_resources__pb2.ListCreatorQuotasRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_resources__pb2.ListCreatorQuotasResponse.FromString,
                 _registered_method=True)
+        self.CreateTenant = channel.unary_unary(
+                '/meta.v1.ResourcesService/CreateTenant',
+                request_serializer=meta_dot_v1_dot_resources__pb2.CreateTenantRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.CreateTenantResponse.FromString,
+                _registered_method=True)
+        self.GetTenant = channel.unary_unary(
+                '/meta.v1.ResourcesService/GetTenant',
+                request_serializer=meta_dot_v1_dot_resources__pb2.GetTenantRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.GetTenantResponse.FromString,
+                _registered_method=True)
+        self.ListTenants = channel.unary_unary(
+                '/meta.v1.ResourcesService/ListTenants',
+                request_serializer=meta_dot_v1_dot_resources__pb2.ListTenantsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.ListTenantsResponse.FromString,
+                _registered_method=True)
+        self.RenameTenant = channel.unary_unary(
+                '/meta.v1.ResourcesService/RenameTenant',
+                request_serializer=meta_dot_v1_dot_resources__pb2.RenameTenantRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.RenameTenantResponse.FromString,
+                _registered_method=True)
+        self.SuspendTenant = channel.unary_unary(
+                '/meta.v1.ResourcesService/SuspendTenant',
+                request_serializer=meta_dot_v1_dot_resources__pb2.SuspendTenantRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.SuspendTenantResponse.FromString,
+                _registered_method=True)
+        self.ResumeTenant = channel.unary_unary(
+                '/meta.v1.ResourcesService/ResumeTenant',
+                request_serializer=meta_dot_v1_dot_resources__pb2.ResumeTenantRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.ResumeTenantResponse.FromString,
+                _registered_method=True)
+        self.DeleteTenant = channel.unary_unary(
+                '/meta.v1.ResourcesService/DeleteTenant',
+                request_serializer=meta_dot_v1_dot_resources__pb2.DeleteTenantRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.DeleteTenantResponse.FromString,
+                _registered_method=True)
+        self.UndeleteTenant = channel.unary_unary(
+                '/meta.v1.ResourcesService/UndeleteTenant',
+                request_serializer=meta_dot_v1_dot_resources__pb2.UndeleteTenantRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.UndeleteTenantResponse.FromString,
+                _registered_method=True)
+        self.MoveDatasetToTenant = channel.unary_unary(
+                '/meta.v1.ResourcesService/MoveDatasetToTenant',
+                request_serializer=meta_dot_v1_dot_resources__pb2.MoveDatasetToTenantRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.MoveDatasetToTenantResponse.FromString,
+                _registered_method=True)
+        self.GetTenantUsage = channel.unary_unary(
+                '/meta.v1.ResourcesService/GetTenantUsage',
+                request_serializer=meta_dot_v1_dot_resources__pb2.GetTenantUsageRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.GetTenantUsageResponse.FromString,
+                _registered_method=True)
 
 
 class ResourcesServiceServicer:
@@ -264,6 +314,84 @@ class ResourcesServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateTenant(self, request, context):
+        """Creates a tenant; the same name again is the same tenant. Refused (UPGRADE_UNFINISHED) until
+        `segplane migrate --finish`, and (CALLER_ROLE_REQUIRED) without META_DATABASE_CALLER_ROLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetTenant(self, request, context):
+        """Reads a tenant: by id also one that was deleted and can be restored, by name a live one.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTenants(self, request, context):
+        """Pages through the tenants, also those that were deleted and can be restored.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RenameTenant(self, request, context):
+        """Renames a tenant. Ids stay, and so does everything that belongs to it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SuspendTenant(self, request, context):
+        """Suspends a tenant: it can neither send nor read, and none of its records are deleted. A repeated
+        call is fine.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResumeTenant(self, request, context):
+        """Ends a suspension. A repeated call is fine.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteTenant(self, request, context):
+        """Deletes a tenant. It can neither send nor read from then on; once the grace of datasets is over
+        its tokens are revoked, and its datasets are deleted as DeleteDataset does.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UndeleteTenant(self, request, context):
+        """Restores a deleted tenant while its grace lasts. A repeated call is fine.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def MoveDatasetToTenant(self, request, context):
+        """Moves a dataset to another tenant, into its default group: from the next version on that tenant
+        sees all versions of it, and the former one none. Ingest tokens send nothing to it any more. The
+        call is refused (STILL_REFERENCED) while a view of the former tenant is linked to it or it is bound
+        to a schema, unless the schema is copied. A repeated call is fine.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetTenantUsage(self, request, context):
+        """Reads the usage of one tenant, month by month, or of a page of tenants in one month: the sum of
+        that of its datasets. A dataset that was moved counts for the tenant that has it now, in all
+        months.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ResourcesServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -351,6 +479,56 @@ def add_ResourcesServiceServicer_to_server(servicer, server):
                     servicer.ListCreatorQuotas,
                     request_deserializer=meta_dot_v1_dot_resources__pb2.ListCreatorQuotasRequest.FromString,
                     response_serializer=meta_dot_v1_dot_resources__pb2.ListCreatorQuotasResponse.SerializeToString,
+            ),
+            'CreateTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateTenant,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.CreateTenantRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.CreateTenantResponse.SerializeToString,
+            ),
+            'GetTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetTenant,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.GetTenantRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.GetTenantResponse.SerializeToString,
+            ),
+            'ListTenants': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTenants,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.ListTenantsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.ListTenantsResponse.SerializeToString,
+            ),
+            'RenameTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.RenameTenant,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.RenameTenantRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.RenameTenantResponse.SerializeToString,
+            ),
+            'SuspendTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.SuspendTenant,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.SuspendTenantRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.SuspendTenantResponse.SerializeToString,
+            ),
+            'ResumeTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResumeTenant,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.ResumeTenantRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.ResumeTenantResponse.SerializeToString,
+            ),
+            'DeleteTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteTenant,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.DeleteTenantRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.DeleteTenantResponse.SerializeToString,
+            ),
+            'UndeleteTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.UndeleteTenant,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.UndeleteTenantRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.UndeleteTenantResponse.SerializeToString,
+            ),
+            'MoveDatasetToTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.MoveDatasetToTenant,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.MoveDatasetToTenantRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.MoveDatasetToTenantResponse.SerializeToString,
+            ),
+            'GetTenantUsage': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetTenantUsage,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.GetTenantUsageRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.GetTenantUsageResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -815,6 +993,276 @@ class ResourcesService:
             '/meta.v1.ResourcesService/ListCreatorQuotas',
             meta_dot_v1_dot_resources__pb2.ListCreatorQuotasRequest.SerializeToString,
             meta_dot_v1_dot_resources__pb2.ListCreatorQuotasResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/CreateTenant',
+            meta_dot_v1_dot_resources__pb2.CreateTenantRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.CreateTenantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/GetTenant',
+            meta_dot_v1_dot_resources__pb2.GetTenantRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.GetTenantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTenants(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/ListTenants',
+            meta_dot_v1_dot_resources__pb2.ListTenantsRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.ListTenantsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RenameTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/RenameTenant',
+            meta_dot_v1_dot_resources__pb2.RenameTenantRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.RenameTenantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SuspendTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/SuspendTenant',
+            meta_dot_v1_dot_resources__pb2.SuspendTenantRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.SuspendTenantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResumeTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/ResumeTenant',
+            meta_dot_v1_dot_resources__pb2.ResumeTenantRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.ResumeTenantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/DeleteTenant',
+            meta_dot_v1_dot_resources__pb2.DeleteTenantRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.DeleteTenantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UndeleteTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/UndeleteTenant',
+            meta_dot_v1_dot_resources__pb2.UndeleteTenantRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.UndeleteTenantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def MoveDatasetToTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/MoveDatasetToTenant',
+            meta_dot_v1_dot_resources__pb2.MoveDatasetToTenantRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.MoveDatasetToTenantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetTenantUsage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/GetTenantUsage',
+            meta_dot_v1_dot_resources__pb2.GetTenantUsageRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.GetTenantUsageResponse.FromString,
             options,
             channel_credentials,
             insecure,

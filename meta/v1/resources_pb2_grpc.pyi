@@ -94,6 +94,39 @@ class ResourcesServiceStub:
     """
     ListCreatorQuotas: _grpc.UnaryUnaryMultiCallable[_resources_pb2.ListCreatorQuotasRequest, _resources_pb2.ListCreatorQuotasResponse]
     """Reads the creators that have quotas, at most 1,000, with what they have of them."""
+    CreateTenant: _grpc.UnaryUnaryMultiCallable[_resources_pb2.CreateTenantRequest, _resources_pb2.CreateTenantResponse]
+    """Creates a tenant; the same name again is the same tenant. Refused (UPGRADE_UNFINISHED) until
+    `segplane migrate --finish`, and (CALLER_ROLE_REQUIRED) without META_DATABASE_CALLER_ROLE.
+    """
+    GetTenant: _grpc.UnaryUnaryMultiCallable[_resources_pb2.GetTenantRequest, _resources_pb2.GetTenantResponse]
+    """Reads a tenant: by id also one that was deleted and can be restored, by name a live one."""
+    ListTenants: _grpc.UnaryUnaryMultiCallable[_resources_pb2.ListTenantsRequest, _resources_pb2.ListTenantsResponse]
+    """Pages through the tenants, also those that were deleted and can be restored."""
+    RenameTenant: _grpc.UnaryUnaryMultiCallable[_resources_pb2.RenameTenantRequest, _resources_pb2.RenameTenantResponse]
+    """Renames a tenant. Ids stay, and so does everything that belongs to it."""
+    SuspendTenant: _grpc.UnaryUnaryMultiCallable[_resources_pb2.SuspendTenantRequest, _resources_pb2.SuspendTenantResponse]
+    """Suspends a tenant: it can neither send nor read, and none of its records are deleted. A repeated
+    call is fine.
+    """
+    ResumeTenant: _grpc.UnaryUnaryMultiCallable[_resources_pb2.ResumeTenantRequest, _resources_pb2.ResumeTenantResponse]
+    """Ends a suspension. A repeated call is fine."""
+    DeleteTenant: _grpc.UnaryUnaryMultiCallable[_resources_pb2.DeleteTenantRequest, _resources_pb2.DeleteTenantResponse]
+    """Deletes a tenant. It can neither send nor read from then on; once the grace of datasets is over
+    its tokens are revoked, and its datasets are deleted as DeleteDataset does.
+    """
+    UndeleteTenant: _grpc.UnaryUnaryMultiCallable[_resources_pb2.UndeleteTenantRequest, _resources_pb2.UndeleteTenantResponse]
+    """Restores a deleted tenant while its grace lasts. A repeated call is fine."""
+    MoveDatasetToTenant: _grpc.UnaryUnaryMultiCallable[_resources_pb2.MoveDatasetToTenantRequest, _resources_pb2.MoveDatasetToTenantResponse]
+    """Moves a dataset to another tenant, into its default group: from the next version on that tenant
+    sees all versions of it, and the former one none. Ingest tokens send nothing to it any more. The
+    call is refused (STILL_REFERENCED) while a view of the former tenant is linked to it or it is bound
+    to a schema, unless the schema is copied. A repeated call is fine.
+    """
+    GetTenantUsage: _grpc.UnaryUnaryMultiCallable[_resources_pb2.GetTenantUsageRequest, _resources_pb2.GetTenantUsageResponse]
+    """Reads the usage of one tenant, month by month, or of a page of tenants in one month: the sum of
+    that of its datasets. A dataset that was moved counts for the tenant that has it now, in all
+    months.
+    """
 
 @_typing.type_check_only
 class ResourcesServiceAsyncStub(ResourcesServiceStub):
@@ -161,6 +194,39 @@ class ResourcesServiceAsyncStub(ResourcesServiceStub):
     """
     ListCreatorQuotas: _aio.UnaryUnaryMultiCallable[_resources_pb2.ListCreatorQuotasRequest, _resources_pb2.ListCreatorQuotasResponse]  # type: ignore[assignment]
     """Reads the creators that have quotas, at most 1,000, with what they have of them."""
+    CreateTenant: _aio.UnaryUnaryMultiCallable[_resources_pb2.CreateTenantRequest, _resources_pb2.CreateTenantResponse]  # type: ignore[assignment]
+    """Creates a tenant; the same name again is the same tenant. Refused (UPGRADE_UNFINISHED) until
+    `segplane migrate --finish`, and (CALLER_ROLE_REQUIRED) without META_DATABASE_CALLER_ROLE.
+    """
+    GetTenant: _aio.UnaryUnaryMultiCallable[_resources_pb2.GetTenantRequest, _resources_pb2.GetTenantResponse]  # type: ignore[assignment]
+    """Reads a tenant: by id also one that was deleted and can be restored, by name a live one."""
+    ListTenants: _aio.UnaryUnaryMultiCallable[_resources_pb2.ListTenantsRequest, _resources_pb2.ListTenantsResponse]  # type: ignore[assignment]
+    """Pages through the tenants, also those that were deleted and can be restored."""
+    RenameTenant: _aio.UnaryUnaryMultiCallable[_resources_pb2.RenameTenantRequest, _resources_pb2.RenameTenantResponse]  # type: ignore[assignment]
+    """Renames a tenant. Ids stay, and so does everything that belongs to it."""
+    SuspendTenant: _aio.UnaryUnaryMultiCallable[_resources_pb2.SuspendTenantRequest, _resources_pb2.SuspendTenantResponse]  # type: ignore[assignment]
+    """Suspends a tenant: it can neither send nor read, and none of its records are deleted. A repeated
+    call is fine.
+    """
+    ResumeTenant: _aio.UnaryUnaryMultiCallable[_resources_pb2.ResumeTenantRequest, _resources_pb2.ResumeTenantResponse]  # type: ignore[assignment]
+    """Ends a suspension. A repeated call is fine."""
+    DeleteTenant: _aio.UnaryUnaryMultiCallable[_resources_pb2.DeleteTenantRequest, _resources_pb2.DeleteTenantResponse]  # type: ignore[assignment]
+    """Deletes a tenant. It can neither send nor read from then on; once the grace of datasets is over
+    its tokens are revoked, and its datasets are deleted as DeleteDataset does.
+    """
+    UndeleteTenant: _aio.UnaryUnaryMultiCallable[_resources_pb2.UndeleteTenantRequest, _resources_pb2.UndeleteTenantResponse]  # type: ignore[assignment]
+    """Restores a deleted tenant while its grace lasts. A repeated call is fine."""
+    MoveDatasetToTenant: _aio.UnaryUnaryMultiCallable[_resources_pb2.MoveDatasetToTenantRequest, _resources_pb2.MoveDatasetToTenantResponse]  # type: ignore[assignment]
+    """Moves a dataset to another tenant, into its default group: from the next version on that tenant
+    sees all versions of it, and the former one none. Ingest tokens send nothing to it any more. The
+    call is refused (STILL_REFERENCED) while a view of the former tenant is linked to it or it is bound
+    to a schema, unless the schema is copied. A repeated call is fine.
+    """
+    GetTenantUsage: _aio.UnaryUnaryMultiCallable[_resources_pb2.GetTenantUsageRequest, _resources_pb2.GetTenantUsageResponse]  # type: ignore[assignment]
+    """Reads the usage of one tenant, month by month, or of a page of tenants in one month: the sum of
+    that of its datasets. A dataset that was moved counts for the tenant that has it now, in all
+    months.
+    """
 
 class ResourcesServiceServicer:
     """Care of resources: datasets, schemas, views, projections and ingest tokens with their notes,
@@ -310,5 +376,88 @@ class ResourcesServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_resources_pb2.ListCreatorQuotasResponse, _abc.Awaitable[_resources_pb2.ListCreatorQuotasResponse]]:
         """Reads the creators that have quotas, at most 1,000, with what they have of them."""
+
+    def CreateTenant(
+        self,
+        request: _resources_pb2.CreateTenantRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.CreateTenantResponse, _abc.Awaitable[_resources_pb2.CreateTenantResponse]]:
+        """Creates a tenant; the same name again is the same tenant. Refused (UPGRADE_UNFINISHED) until
+        `segplane migrate --finish`, and (CALLER_ROLE_REQUIRED) without META_DATABASE_CALLER_ROLE.
+        """
+
+    def GetTenant(
+        self,
+        request: _resources_pb2.GetTenantRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.GetTenantResponse, _abc.Awaitable[_resources_pb2.GetTenantResponse]]:
+        """Reads a tenant: by id also one that was deleted and can be restored, by name a live one."""
+
+    def ListTenants(
+        self,
+        request: _resources_pb2.ListTenantsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.ListTenantsResponse, _abc.Awaitable[_resources_pb2.ListTenantsResponse]]:
+        """Pages through the tenants, also those that were deleted and can be restored."""
+
+    def RenameTenant(
+        self,
+        request: _resources_pb2.RenameTenantRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.RenameTenantResponse, _abc.Awaitable[_resources_pb2.RenameTenantResponse]]:
+        """Renames a tenant. Ids stay, and so does everything that belongs to it."""
+
+    def SuspendTenant(
+        self,
+        request: _resources_pb2.SuspendTenantRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.SuspendTenantResponse, _abc.Awaitable[_resources_pb2.SuspendTenantResponse]]:
+        """Suspends a tenant: it can neither send nor read, and none of its records are deleted. A repeated
+        call is fine.
+        """
+
+    def ResumeTenant(
+        self,
+        request: _resources_pb2.ResumeTenantRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.ResumeTenantResponse, _abc.Awaitable[_resources_pb2.ResumeTenantResponse]]:
+        """Ends a suspension. A repeated call is fine."""
+
+    def DeleteTenant(
+        self,
+        request: _resources_pb2.DeleteTenantRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.DeleteTenantResponse, _abc.Awaitable[_resources_pb2.DeleteTenantResponse]]:
+        """Deletes a tenant. It can neither send nor read from then on; once the grace of datasets is over
+        its tokens are revoked, and its datasets are deleted as DeleteDataset does.
+        """
+
+    def UndeleteTenant(
+        self,
+        request: _resources_pb2.UndeleteTenantRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.UndeleteTenantResponse, _abc.Awaitable[_resources_pb2.UndeleteTenantResponse]]:
+        """Restores a deleted tenant while its grace lasts. A repeated call is fine."""
+
+    def MoveDatasetToTenant(
+        self,
+        request: _resources_pb2.MoveDatasetToTenantRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.MoveDatasetToTenantResponse, _abc.Awaitable[_resources_pb2.MoveDatasetToTenantResponse]]:
+        """Moves a dataset to another tenant, into its default group: from the next version on that tenant
+        sees all versions of it, and the former one none. Ingest tokens send nothing to it any more. The
+        call is refused (STILL_REFERENCED) while a view of the former tenant is linked to it or it is bound
+        to a schema, unless the schema is copied. A repeated call is fine.
+        """
+
+    def GetTenantUsage(
+        self,
+        request: _resources_pb2.GetTenantUsageRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.GetTenantUsageResponse, _abc.Awaitable[_resources_pb2.GetTenantUsageResponse]]:
+        """Reads the usage of one tenant, month by month, or of a page of tenants in one month: the sum of
+        that of its datasets. A dataset that was moved counts for the tenant that has it now, in all
+        months.
+        """
 
 def add_ResourcesServiceServicer_to_server(servicer: ResourcesServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

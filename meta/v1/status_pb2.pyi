@@ -243,6 +243,8 @@ class _DeletionObstacleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Dele
     """An operator has hidden them, and may bring them back."""
     DELETION_OBSTACLE_KEPT_FILES: _DeletionObstacle.ValueType  # 5
     """The dataset was deleted with its files kept: they stay in the bucket."""
+    DELETION_OBSTACLE_SUSPENDED: _DeletionObstacle.ValueType  # 6
+    """The tenant of the dataset is suspended."""
 
 class DeletionObstacle(_DeletionObstacle, metaclass=_DeletionObstacleEnumTypeWrapper):
     """Obstacle that holds segments that fall due."""
@@ -259,6 +261,8 @@ DELETION_OBSTACLE_HIDDEN: DeletionObstacle.ValueType  # 4
 """An operator has hidden them, and may bring them back."""
 DELETION_OBSTACLE_KEPT_FILES: DeletionObstacle.ValueType  # 5
 """The dataset was deleted with its files kept: they stay in the bucket."""
+DELETION_OBSTACLE_SUSPENDED: DeletionObstacle.ValueType  # 6
+"""The tenant of the dataset is suspended."""
 Global___DeletionObstacle: _TypeAlias = DeletionObstacle  # noqa: Y015
 
 class _PipelineStage:

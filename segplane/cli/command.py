@@ -1,17 +1,25 @@
 """Registration of commands: options with their help, connection to meta, and the answer."""
 
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 from click.exceptions import Exit
 
-from segplane.cli.connection import DEFAULT_ADDRESS, MetaAddress, connect, one_line_refusals
+from segplane.cli.connection import (
+    DEFAULT_ADDRESS,
+    TENANT_VARIABLE,
+    MetaAddress,
+    TenantOption,
+    connect,
+    one_line_refusals,
+)
 from segplane.cli.output import Answer, AsJson, json_text
 from segplane.cli.parameters import click_parameter
 
@@ -32,8 +40,8 @@ def command(
 
     A parameter with a default is an option, one without is an argument, unless an
     annotation says more. A function with the parameters `client` or `address` gets a client, or the
-    address of meta, and its command the option --meta-address; one that returns an Answer gets
-    --json.
+    address of meta, and its command the options --meta-address and --tenant; one that returns an
+    Answer gets --json.
     """
 
     def register(function: Function) -> Function:
@@ -46,7 +54,7 @@ def command(
             if name not in ("client", "address")
         ]
         if "client" in names or "address" in names:
-            parameters.append(_further("address", MetaAddress, DEFAULT_ADDRESS))
+            parameters += _of_connection()
         if signature.return_annotation is Answer and "as_json" not in names:
             parameters.append(_further("as_json", AsJson, False))
 
@@ -55,6 +63,7 @@ def command(
             as_json = values.get("as_json", False)
             address = values.get("address", "")
             with ExitStack() as stack:
+                stack.enter_context(_in_tenant(values.get("in_tenant", "")))
                 stack.enter_context(one_line_refusals(address))
                 if "client" in names:
                     given["client"] = stack.enter_context(connect(address))
@@ -117,6 +126,27 @@ def _further(name: str, annotation: Any, default: object) -> click.Parameter:
     return click_parameter(
         inspect.Parameter(name, kind, default=default, annotation=annotation), None
     )
+
+
+def _of_connection() -> list[click.Parameter]:
+    return [
+        _further("address", MetaAddress, DEFAULT_ADDRESS),
+        _further("in_tenant", TenantOption, ""),
+    ]
+
+
+@contextmanager
+def _in_tenant(tenant: str) -> Iterator[None]:
+    """Name the tenant of a command in the environment, from which readers take it."""
+    if not tenant:
+        yield
+        return
+    before = os.environ.get(TENANT_VARIABLE, "")
+    os.environ[TENANT_VARIABLE] = tenant
+    try:
+        yield
+    finally:
+        os.environ[TENANT_VARIABLE] = before
 
 
 def _plain(value: Any) -> Any:

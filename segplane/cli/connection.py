@@ -28,6 +28,16 @@ MetaAddress = Annotated[
         help="Address of meta, or several with commas.",
     ),
 ]
+TENANT_VARIABLE = "SEGPLANE_TENANT"
+TenantOption = Annotated[
+    str,
+    Option(
+        "--tenant",
+        envvar=TENANT_VARIABLE,
+        metavar="NAME",
+        help="Tenant of the calls, for an operator or a credential with roles in several.",
+    ),
+]
 
 
 # Refusals by the names of their classes, which take long to import, with their exit codes and what
@@ -116,13 +126,16 @@ def connect(address: str) -> Iterator[MetaClient]:
 
 
 @contextmanager
-def open_database(url: str) -> Iterator["Database"]:
-    """Open meta's database; a refusal becomes one line and an exit code."""
+def open_database(url: str, caller_role: str = "") -> Iterator["Database"]:
+    """Open meta's database; a refusal becomes one line and an exit code.
+
+    `caller_role` is the role of transactions of tenants' callers, which a migration prepares.
+    """
     # The `cli` extra does not install meta's server side.
     from meta.store.engine.pool import Database, DatabaseSettings
 
     try:
-        database = Database(DatabaseSettings(url=url))
+        database = Database(DatabaseSettings(url=url, caller_role=caller_role))
     except ValueError as error:
         raise usage(f"META_DATABASE_URL: {error}") from None
     try:
@@ -155,6 +168,7 @@ def open_client(address: str, token: str | None = None) -> MetaClient:
             auth_token=token,
             auth_token_file=file,
             credentials=login,
+            tenant=env.text("TENANT", ""),
             tls=client_tls(env),
         )
     except ValueError as error:

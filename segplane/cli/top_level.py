@@ -78,6 +78,9 @@ COMMANDS = {
     },
     "define.views": {"views": "Create, change, link and list views, print them as SQL."},
     "read.query": {"query": "Ask datasets and views in KQL (docs/kql.md) or SQL."},
+    "access.tenants": {
+        "tenants": "Create, list, suspend and delete tenants: teams of one installation."
+    },
     "access.access": {
         "access": "Create and revoke access tokens of services and people; set quotas of creators."
     },

@@ -39,7 +39,7 @@ from segplane.gateway.http.connection import (
     UnfinishedRequests,
 )
 from segplane.gateway.http.path_stripper import PathStripper
-from segplane.gateway.http.readers import CatalogReaders
+from segplane.gateway.http.readers import TENANT, CatalogReaders
 from segplane.gateway.iceberg.access.access import StoreAccess
 from segplane.gateway.iceberg.catalog import IcebergCatalog
 from segplane.gateway.iceberg.scans.scan_plans import ScanPlanner
@@ -58,7 +58,7 @@ _TICK_SECS = 1.0
 
 def serve(settings: Settings, shutdown: Shutdown) -> None:
     """Serve until SIGTERM or SIGINT. Raises ConfigError if the address cannot be had."""
-    with meta_connection.connect(settings) as meta, listen(settings) as listener:
+    with meta_connection.connect(settings, TENANT) as meta, listen(settings) as listener:
         locator = Locator(meta, "gateway", settings.object_store)
         if not locator.wait(shutdown):
             return

@@ -80,6 +80,7 @@ def obstacle_text(waiting: pb.WaitingDeletion) -> str:
         pb.DELETION_OBSTACLE_BRAKE: "deletion brake",
         pb.DELETION_OBSTACLE_HIDDEN: "hidden by an operator",
         pb.DELETION_OBSTACLE_KEPT_FILES: "files are kept",
+        pb.DELETION_OBSTACLE_SUSPENDED: "tenant is suspended",
     }.get(waiting.obstacle, "unknown to this release")
 
 

@@ -17,7 +17,8 @@ def connect(address: str | None, token: str | None, ca: str | Path | None) -> Me
     """Open a client of meta; raises ReadError if a file cannot be used.
 
     None takes SEGPLANE_META_ADDRESS, SEGPLANE_META_AUTH_TOKEN (or ..._FILE, or else what `segplane
-    login` has saved for the address) and SEGPLANE_META_CA_FILE with its companions.
+    login` has saved for the address) and SEGPLANE_META_CA_FILE with its companions. SEGPLANE_TENANT
+    names the tenant, for a credential that has roles in several.
     """
     ca_file = _variable("CA_FILE") if ca is None else str(ca)
     tls = None
@@ -34,6 +35,7 @@ def connect(address: str | None, token: str | None, ca: str | Path | None) -> Me
             auth_token="" if token_file else _variable("AUTH_TOKEN") if token is None else token,
             auth_token_file=token_file,
             credentials=None if has_token else credentials.of_server(address),
+            tenant=os.environ.get("SEGPLANE_TENANT", ""),
             tls=tls,
         )
     except LoginError as error:

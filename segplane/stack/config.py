@@ -29,6 +29,8 @@ _OWN_SPARK = ("NURSERY_SPARK_", "MERGE_WORKER_SPARK_")
 DEV_PACE = {"META_FLUSH_TIMEOUT_MS": "500"}
 # The person who runs it may read all datasets.
 DEV_METRICS = {"META_DATASET_METRICS": "true"}
+# The role of transactions of tenants' callers in the embedded Postgres, which meta makes there.
+EMBEDDED_CALLER_ROLE = "segplane_callers"
 # Readers that take longer than this lose their files: for demonstrations and tests only, in which
 # records are merged and files are deleted within seconds.
 UNSAFE_GRACE = {
@@ -205,12 +207,17 @@ def check_tls(settings: StackSettings) -> None:
 def meta_environment(settings: StackSettings, database_url: str) -> dict[str, str]:
     """Environment of meta."""
     store = settings.object_store_url or objects_dir(settings).as_uri()
-    return _environment(settings) | {
-        "META_BIND": settings.meta_bind,
-        "META_DATABASE_URL": database_url,
-        "META_OBJECT_STORE_URL": store,
-        **metrics_targets.environment_of(settings, "meta"),
-    }
+    role = {} if settings.database_url else {"META_DATABASE_CALLER_ROLE": EMBEDDED_CALLER_ROLE}
+    return (
+        role
+        | _environment(settings)
+        | {
+            "META_BIND": settings.meta_bind,
+            "META_DATABASE_URL": database_url,
+            "META_OBJECT_STORE_URL": store,
+            **metrics_targets.environment_of(settings, "meta"),
+        }
+    )
 
 
 def environment_of(settings: StackSettings, process: str) -> dict[str, str]:

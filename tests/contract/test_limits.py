@@ -44,13 +44,17 @@ ELSEWHERE = {
     "groups of datasets": [
         "meta/test_group_life.py::test_one_group_more_than_the_limit_is_refused"
     ],
+    "tenants": ["meta/test_tenants.py::test_one_tenant_more_than_the_limit_is_refused"],
     "checked links of the datasets that follow a schema whose columns get new names": [
         "meta/test_renamed_column_users.py::test_links_that_are_checked_again_are_bounded"
     ],
     "creators with quotas, the default among them": [
         "meta/test_creator_quotas.py::test_one_creator_more_than_may_have_quotas_is_refused"
     ],
-    "valid access tokens": ["meta/test_access.py::test_tokens_are_limited"],
+    "valid access tokens of one tenant": ["meta/test_access.py::test_tokens_are_limited"],
+    "valid access tokens of all tenants": [
+        "meta/test_tenant_tokens.py::test_tokens_are_limited_in_each_tenant_and_in_all"
+    ],
     "outputs of `CompleteSegmentMergeTask`": [
         "meta/test_merge_outputs.py::"
         "test_as_many_outputs_as_allowed_are_accepted_and_one_more_is_not"

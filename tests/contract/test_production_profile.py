@@ -54,6 +54,7 @@ def test_meta_names_every_unsafe_setting_at_once() -> None:
         "META_ORPHAN_MIN_AGE_SECS": "0",
         "META_DATASET_GRACE_SECS": "1",
         "META_AUDIT_SECS": "1",
+        "META_DATABASE_CALLER_ROLE": "callers",
         "META_TOKEN_PEPPER": "short",
         "META_METRICS_PORT": "9464",
         "META_METRICS_HOST": "0.0.0.0",

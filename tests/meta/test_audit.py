@@ -25,7 +25,8 @@ _READS = ("Get", "List", "Explain")
 CHANGES = {
     rpc
     for _, rpc, roles in role_calls.rows()
-    if set(roles) <= {Role.CATALOG} and not rpc.startswith(_READS)
+    if set(roles) <= {Role.CATALOG, Role.TENANT_ADMIN, Role.TENANT_INGEST}
+    and not rpc.startswith(_READS)
 }
 
 # In the scenario there is nothing for them to release or repair, and so nothing to record.

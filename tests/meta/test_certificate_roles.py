@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from meta import identities
-from meta.access import Principal
 from meta.client import MetaClient
 from meta.client.channel import ClientTls
 from meta.config import Settings
 from meta.errors import RoleRefused, Unauthenticated
-from meta.identities import CertificateRules
+from meta.identities import CertificateRules, NamedRight
 from meta.process.environment import Environment
 from meta.process.exits import ConfigError
 from meta.process.tls import ServerTls
@@ -73,23 +72,23 @@ def test_a_certificate_gives_the_role_of_its_rule(meta_settings: Settings, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("sans", "common_name", "principal"),
+    ("sans", "common_name", "right"),
     [
-        (["a.internal"], "", Principal("a.internal", Role.READER)),
-        (["x", "a.internal"], "", Principal("a.internal", Role.READER)),
+        (["a.internal"], "", NamedRight("a.internal", Role.READER)),
+        (["x", "a.internal"], "", NamedRight("a.internal", Role.READER)),
         (["a.b.internal"], "", None),
         (["evil.com/a.internal"], "", None),
-        ([], "a.internal", Principal("a.internal", Role.READER)),
+        ([], "a.internal", NamedRight("a.internal", Role.READER)),
         # A certificate with alternative names is known by these alone.
         (["other"], "a.internal", None),
-        ([SPIFFE], "", Principal(SPIFFE, Role.NURSERY)),
+        ([SPIFFE], "", NamedRight(SPIFFE, Role.NURSERY)),
         (["spiffe://prod/ns/x/y/sa/nursery"], "", None),
         (["a_internal"], "", None),
         ([], "", None),
     ],
 )
 def test_a_star_stands_for_one_part_of_a_name(
-    sans: list[str], common_name: str, principal: Principal | None
+    sans: list[str], common_name: str, right: NamedRight | None
 ) -> None:
     rules = _rules("spiffe://prod/ns/*/sa/nursery=nursery, *.internal=reader")
     certificate = {
@@ -97,13 +96,37 @@ def test_a_star_stands_for_one_part_of_a_name(
         "x509_common_name": [common_name.encode()] if common_name else [],
     }
 
-    assert rules.principal(certificate) == principal
+    assert rules.rights(certificate) == (() if right is None else (right,))
 
 
-@pytest.mark.parametrize("text", ["a", "=reader", "a=", "a=king", "*=reader", "*.*=reader"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a", "=reader", "a=", "a=king", "*=reader", "*.*=reader"),
+        # A tenant without a name, and a role that no tenant has.
+        *("a=reader@", "a=admin@payments", "a=king@payments"),
+    ],
+)
 def test_rules_that_say_nothing_or_too_much_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="META_TLS_SUBJECT_ROLES"):
         _rules(text)
+
+
+def test_all_rules_that_fit_count_the_first_in_each_tenant() -> None:
+    rules = _rules(
+        "pay-*=reader@payments, *-1=catalog@payments, *-1=reader, pay-1=admin,"
+        "pay-1=catalog@default, pay-1=tenant-reader@search"
+    )
+
+    rights = rules.rights({"x509_common_name": [b"pay-1"]})
+
+    # An operator's right is counted to `default`, in which it names things.
+    assert rights == (
+        NamedRight("pay-1", Role.READER, "payments"),
+        NamedRight("pay-1", Role.READER),
+        NamedRight("pay-1", Role.TENANT_READER, "search"),
+    )
+    assert _rules("*//x=reader").rights({"x509_common_name": [b"//x"]}) == ()
 
 
 def test_rules_need_certificates_of_clients() -> None:

@@ -51,8 +51,10 @@ def test_a_day_of_100_000_datasets(meta_server: MetaServer, meta_settings: Setti
             ),
             {"ids": ids},
         )
-        tx.exec_driver_sql("UPDATE dataset_stats SET live_compressed_size_bytes = 1000")
-        tx.exec_driver_sql("DELETE FROM cost_samples")
+        tx.exec_driver_sql(
+            "INSERT INTO dataset_stats (dataset_key, live_compressed_size_bytes)"
+            " SELECT key, 1000 FROM datasets WHERE NOT is_default"
+        )
     reporters = {kind: uuid4().bytes for kind in KINDS}
 
     def minute(number: int) -> float:

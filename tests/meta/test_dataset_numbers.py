@@ -3,8 +3,6 @@
 import random
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from uuid import UUID
 
 import pytest
 
@@ -13,9 +11,6 @@ from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound, VersionExpired
 from meta.planning.planner import Policy
-from meta.store.engine.pool import Transaction
-from meta.store.lookup import dataset_numbers
-from meta.store.lookup.dataset_numbers import DatasetNumbers
 from meta.v1 import catalog_pb2, operations_pb2
 from meta.v1.resources_pb2 import (
     GetDatasetNumbersRequest,
@@ -23,22 +18,12 @@ from meta.v1.resources_pb2 import (
     ListDatasetNumbersRequest,
 )
 from tests.support.meta.catalog import CatalogDriver
-from tests.support.meta.plans import rows_of_statements
 from tests.support.meta.segments import EPOCH, WorkerDriver, Writer, segment_of
 from tests.support.meta.server import MetaServer
 
 SECOND = 1_000_000_000
 ACCEPTANCE = operations_pb2.LossAcceptance(accept_loss=True, actor="a person", reason="a test")
 LARGE = 256 * 1024 * 1024
-SEGMENTS = 10_000
-# Copies of the one segment there is, as rows.
-COPIES = """
-    INSERT INTO segments (id, dataset_key, dur_class, start_ns, end_ns, created_version, size_bytes,
-        compressed_size_bytes, number_of_events, prefix, object_name)
-    SELECT gen_random_uuid(), dataset_key, dur_class, start_ns, end_ns, created_version, size_bytes,
-        compressed_size_bytes, number_of_events, prefix, n || '.parquet'
-    FROM segments, generate_series(1, {count}) n
-"""
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
 
 
@@ -146,6 +131,7 @@ def test_a_dataset_is_named_by_its_id_or_by_the_name_of_the_version(
         numbers(writer.client)
 
 
+@pytest.mark.database_owner
 def test_records_are_absent_until_the_upgrade_is_finished_and_counted_then(
     writer: Writer, worker: WorkerDriver, meta_server: MetaServer, catalog: CatalogDriver
 ) -> None:
@@ -184,27 +170,6 @@ def test_wrong_records_are_found_and_repaired(
 
     assert list(repaired) == [True]
     assert (wrong, numbers(writer.client).record_count) == (35, 30)
-
-
-def test_numbers_of_an_older_version_are_one_statement_over_the_segments(
-    writer: Writer, meta_server: MetaServer, dataset: str
-) -> None:
-    """Ten thousand segments of then; those of now need no row of a segment but the ends."""
-    writer.save_many(dataset, 1)
-    execute(meta_server, COPIES.format(count=SEGMENTS - 1))
-    before = numbers(writer.client).version
-    writer.save_many(dataset, 1)
-    database = meta_server.running.database
-
-    def read(version: int | None, tx: Transaction) -> DatasetNumbers:
-        return dataset_numbers.read(tx, UUID(dataset), version)
-
-    of_then = rows_of_statements(database, partial(read, before), is_small=True)
-    of_now = rows_of_statements(database, partial(read, None), is_small=True)
-
-    assert numbers(writer.client, before).segment_count == SEGMENTS
-    assert [rows for rows in of_then if rows > 10] == [SEGMENTS]
-    assert max(of_now) <= 10
 
 
 class Changes:

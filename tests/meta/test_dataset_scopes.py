@@ -165,7 +165,7 @@ def test_pins_of_other_datasets_are_neither_renewed_nor_released(scene: Scene) -
 
 def test_every_other_call_of_its_role_is_refused(scene: Scene) -> None:
     for service, rpc, roles in role_calls.rows():
-        principal = access.Principal("x", Role.READER, frozenset())
+        principal = access.Principal("x", Role.READER, access.TenantScope(dataset_ids=frozenset()))
         allowed = Role.READER in roles and role_calls.is_scoped(service, rpc)
         assert principal.may_call(f"/meta.v1.{service}/{rpc}") is allowed, rpc
     with pytest.raises(RoleRefused):

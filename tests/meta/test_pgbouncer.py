@@ -20,12 +20,14 @@ from meta.errors import Unavailable
 from meta.process.exits import ConfigError
 from meta.server import server
 from meta.server.database_start import open_database
-from meta.store.engine import connecting, driver_errors, server_limits
+from meta.store.engine import caller_role, connecting, driver_errors, server_limits
 from meta.store.engine.pool import Database
 from meta.v1 import catalog_pb2, catalog_pb2_grpc
 from tests.support.meta.catalog import CatalogDriver
+from tests.support.meta.database_roles import CALLERS
 from tests.support.meta.pgbouncer import running_pgbouncer
 from tests.support.meta.segments import Writer
+from tests.support.meta.two_tenants import caller_of
 
 
 @pytest.fixture
@@ -102,6 +104,27 @@ def test_a_pgbouncer_in_session_mode_works(
             running.stop(1.0)
 
     assert len(ids) == 12
+
+
+def test_a_tenants_role_ends_with_its_transaction_behind_a_pgbouncer(
+    meta_settings: Settings, database_url: str, folder: Path
+) -> None:
+    give_options_by_database(database_url, meta_settings)
+    with running_pgbouncer(folder, database_url, "session", ignores_options=True) as url:
+        database = open_database(through(meta_settings, url))
+        try:
+            with caller_of(0), database.write() as tx:
+                inside = caller_role.taken(tx)
+            with database.read() as tx:
+                afterwards = caller_role.taken(tx)
+            with psycopg.connect(url) as other:
+                of_another = other.execute("SELECT current_user").fetchone()
+        finally:
+            database.close()
+
+    assert inside == (CALLERS, "0")
+    assert afterwards[1] == ""
+    assert of_another == (afterwards[0],)
 
 
 # PgBouncer's default_pool_size, without those of health and the witness.

@@ -61,7 +61,7 @@ FEATURES = [
         r"|\bgroup_named\b|\bdataset_names\n\.\nparse\b",
         r"/groups\.py$|/shown_names|segments/dataset_names|iceberg/namespaces|http/datasets"
         # A name has its group, also in the bucket.
-        r"|segments/noted_names|/recovery/(name_numbers|rebuilt_names|returned_names)",
+        r"|segments/noted_names|/recovery/(name_numbers|rebuilt_names|returned_names)|/tenant_policies",
     ),
     Feature(
         "names in the bucket",

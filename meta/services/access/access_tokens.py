@@ -2,8 +2,10 @@
 
 from datetime import UTC, datetime
 
+from meta import access
+from meta.access import DEFAULT, DEFAULT_TENANT
 from meta.errors import InvalidArgument
-from meta.roles import SCOPED_ROLES, Role
+from meta.roles import SCOPED_ROLES, TENANT_ROLES, Role
 from meta.services.messages import authors, checks, pages
 from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
@@ -16,25 +18,27 @@ from meta.store.versions import upgrades
 from meta.v1 import common_pb2
 from meta.v1 import operations_pb2 as pb
 
-ACCESS_TOKENS_MAX = 1_000
+# Valid ones of one tenant, and of all.
+ACCESS_TOKENS_MAX, ALL_ACCESS_TOKENS_MAX = 1_000, 100_000
 DATASETS_MAX = 100
 EXPIRES_SECS_MAX = 10 * 366 * 86_400
+_NEW_ROLES = (Role.OPERATOR_READ, Role.TENANT_ADMIN, Role.TENANT_READER, Role.TENANT_INGEST)
 
 
 def create_access_token(
     server: ServerParts, request: pb.CreateAccessTokenRequest
 ) -> pb.CreateAccessTokenResponse:
     """Create a token; its plaintext is in this reply only."""
-    subject = checks.new_name(request.subject, "subject")
+    subject = _subject(request.subject)
     role = _role(request.role)
     expires_secs = checks.optional_count(request, "expires_secs", low=1, high=EXPIRES_SECS_MAX)
     names = _dataset_names(request, role)
     plaintext = token_secrets.new_plaintext(token_secrets.ACCESS_PREFIX)
 
     def work(tx: Transaction) -> AccessToken:
-        if role is Role.OPERATOR_READ:
+        if role in _NEW_ROLES:
             # A meta of 0.3.0 cannot read the token's row.
-            upgrades.require_finished(tx, "a token of the role operator-read")
+            upgrades.require_finished(tx, f"a token of the role {role.value}")
         hashing = server.hasher.hash_function(tx)
         new = NewAccessToken(
             subject,
@@ -46,13 +50,19 @@ def create_access_token(
             tuple(datasets.get(tx, name).id for name in names) or None,
         )
         token = access_tokens.create(
-            tx, new, tokens_max=ACCESS_TOKENS_MAX, kept_secs=server.settings.lifetimes.audit
+            tx,
+            new,
+            tokens_max=ACCESS_TOKENS_MAX,
+            kept_secs=server.settings.lifetimes.audit,
         )
         limit = f", datasets {', '.join(map(repr, names))}" if names else ""
-        detail = f"subject {subject!r}, {role.value}{limit}"
+        detail = f"subject {request.subject!r}, {role.value}{limit}"
         audit.note(tx, "CreateAccessToken", token.id, detail)
         return token
 
+    with access.as_server():
+        # A caller of a tenant counts its own alone. Calls at one time may go beyond it by as many.
+        server.transactions.read(lambda tx: access_tokens.check_total(tx, ALL_ACCESS_TOKENS_MAX))
     token = server.transactions.write(work)
     return pb.CreateAccessTokenResponse(plaintext_token=plaintext, token=_message(token))
 
@@ -82,7 +92,8 @@ def revoke_access_token(
 
     def work(tx: Transaction) -> AccessToken:
         token = access_tokens.revoke(tx, token_id)
-        audit.note(tx, "RevokeAccessToken", token.id, f"subject {token.subject!r}")
+        subject = access.shown_subject(token.subject)
+        audit.note(tx, "RevokeAccessToken", token.id, f"subject {subject!r}")
         return token
 
     token = server.transactions.write(work)
@@ -90,13 +101,31 @@ def revoke_access_token(
     return pb.RevokeAccessTokenResponse(token=_message(token))
 
 
+def _subject(name: str) -> str:
+    """The subject of a new token: one of its tenant, unless an operator makes it in `default`."""
+    checks.new_name(name, "subject")
+    if name.startswith("//"):
+        raise InvalidArgument("subject begins with //, as those of tenants", field="subject")
+    caller = access.current.get()
+    tenant = caller.tenant or DEFAULT
+    if caller.is_operator and tenant.key == DEFAULT_TENANT:
+        return name
+    return tenant.subject(name)
+
+
 def _role(name: str) -> Role:
+    caller = access.current.get()
+    is_in_tenant = not caller.is_operator or caller.scope.naming_key != DEFAULT_TENANT
+    roles = TENANT_ROLES if is_in_tenant else tuple(Role)
     try:
         # Bounded: the refusal below quotes it, and a status of gRPC is small.
-        return Role(checks.name(name, "role"))
+        role = Role(checks.name(name, "role"))
     except ValueError:
-        roles = ", ".join(role.value for role in Role)
-        raise InvalidArgument(f"role is {name!r}, not one of {roles}", field="role") from None
+        role = None
+    if role not in roles:
+        names = ", ".join(role.value for role in roles)
+        raise InvalidArgument(f"role is {name!r}, not one of {names}", field="role")
+    return role
 
 
 def _dataset_names(request: pb.CreateAccessTokenRequest, role: Role) -> list[str]:
@@ -122,6 +151,8 @@ def _message(
     return filled(
         pb.AccessToken,
         token,
+        subject=access.shown_subject(token.subject),
+        tenant=token.tenant if Role(token.role) in TENANT_ROLES else "",
         token_hint=token.hint,
         created_at=_text(token.created_at),
         expires_at=_text(token.expires_at),

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+from meta import access
 from meta.errors import InvalidArgument
 from meta.services.messages import checks
 from meta.services.messages.filled import filled
@@ -58,8 +59,10 @@ def list_denied_calls(
 
 
 def _filters(request: pb.ListAuditRecordsRequest) -> AuditFilter:
+    texts = {name: checks.text(getattr(request, name), name) for name in _TEXTS}
+    texts["principal"] = access.stored_subject(texts["principal"])
     return AuditFilter(
-        **{name: checks.text(getattr(request, name), name) for name in _TEXTS},
+        **texts,
         since=_moment(request.since_nanos, "since_nanos"),
         until=_moment(request.until_nanos, "until_nanos"),
     )
@@ -72,4 +75,9 @@ def _moment(nanos: int, field: str) -> datetime | None:
 
 
 def _message(record: AuditRecord) -> pb.AuditRecord:
-    return filled(pb.AuditRecord, record, at=record.at.astimezone(UTC).isoformat())
+    return filled(
+        pb.AuditRecord,
+        record,
+        principal=access.shown_subject(record.principal),
+        at=record.at.astimezone(UTC).isoformat(),
+    )

@@ -75,9 +75,10 @@ def _witness(server: ServerParts, status: WitnessStatus) -> operations_pb2.Witne
 
 def _caller(principal: Principal) -> operations_pb2.Caller:
     return operations_pb2.Caller(
-        subject=principal.subject,
+        subject=access.shown_subject(principal.subject),
+        tenant="" if principal.tenant is None else principal.tenant.name,
         role=principal.role.value,
-        dataset_ids=sorted(map(str, principal.dataset_ids or ())),
+        dataset_ids=sorted(map(str, principal.scope.dataset_ids or ())),
     )
 
 

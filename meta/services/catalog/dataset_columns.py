@@ -15,6 +15,7 @@ from meta.store.catalog import (
     datasets,
     former_layouts,
     link_columns,
+    one_tenant,
     schema_versions,
 )
 from meta.store.catalog.bindings import Binding, BoundAttribute
@@ -116,6 +117,7 @@ def bind(tx: Transaction, dataset_id: UUID, binding: Binding | None) -> None:
     old = bindings.read(tx, dataset_id)
     if binding is not None:
         keep_schema(tx, binding.schema_id)
+        one_tenant.require(tx, (dataset_id, binding.schema_id))
         if old is not None and old.schema_id == binding.schema_id:
             newest = SCHEMAS.get(tx, binding.schema_id).version
             bounds = (old.version or newest, binding.version or newest)

@@ -6,7 +6,7 @@ from meta.services.catalog import projection_types
 from meta.services.messages import checks, pages
 from meta.services.messages.filled import filled
 from meta.store.access import audit
-from meta.store.catalog import link_columns, links
+from meta.store.catalog import link_columns, links, one_tenant
 from meta.store.catalog.links import Link, LinkFilter, Source
 from meta.store.engine.pool import Transaction
 from meta.v1 import catalog_pb2 as pb
@@ -67,6 +67,7 @@ class LinkCalls:
 def _create(tx: Transaction, link: Link) -> bool:
     """Make a link unless there is one, with the columns that it reads and yields."""
     ends = links.lock_ends(tx, link)
+    one_tenant.require(tx, (link.dataset_id, link.view_id, link.projection_id))
     if links.exists(tx, link):
         return False
     typed = projection_types.typed_link(tx, ends.text, link.dataset_id, ends.schema_ids)

@@ -57,7 +57,8 @@ def report_costs(server: ServerParts, request: pb.ReportCostsRequest) -> pb.Repo
         if role is not Role.ADMIN and KINDS.get(role) != key.kind:
             kind = pb.CostKind.Name(pb.CostKind.ValueType(key.kind))
             raise RoleRefused(f"the role {role.value} does no work of {kind}")
-        amounts[key] = amounts.get(key, Amounts()).plus(amount)
+        former = amounts.get(key)
+        amounts[key] = amount if former is None else former.plus(amount)
 
     def work(tx: Transaction) -> bool:
         is_added = reports.claim(tx, reporter, number)
@@ -72,13 +73,13 @@ def _entry(entry: pb.CostEntry, field: str) -> tuple[CostKey, Amounts]:
     dataset_id = checks.optional_uuid(entry.dataset_id, f"{field}.dataset_id")
     if entry.kind not in KINDS.values():
         raise InvalidArgument(f"{field}.kind is {entry.kind}, no work", field=f"{field}.kind")
-    amounts = {
-        number.name: checks.count(
-            getattr(entry.amounts, number.name), f"{field}.amounts.{number.name}", high=AMOUNT_MAX
-        )
-        for number in pb.CostAmounts.DESCRIPTOR.fields
-    }
-    return CostKey(dataset_id or NO_DATASET, entry.kind), Amounts(**amounts)
+    said = entry.amounts
+    amounts = (said.bytes, said.read_requests, said.write_requests, said.cpu_micros)
+    if min(amounts) < 0 or max(amounts) > AMOUNT_MAX:
+        for number in pb.CostAmounts.DESCRIPTOR.fields:
+            name = f"{field}.amounts.{number.name}"
+            checks.count(getattr(said, number.name), name, high=AMOUNT_MAX)
+    return CostKey(dataset_id or NO_DATASET, entry.kind), Amounts(*amounts)
 
 
 def list_costs(server: ServerParts, request: pb.ListCostsRequest) -> pb.ListCostsResponse:

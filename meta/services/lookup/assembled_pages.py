@@ -19,10 +19,10 @@ from meta.store.engine.pool import Conflict, TimelineChanged, Transaction
 from meta.store.lookup import held_classes, lookup
 from meta.store.lookup.held_classes import NONE_KNOWN, HeldClasses, KnownClasses
 from meta.store.lookup.lookup import Position
+from meta.store.lookup.page_parts import PagePart
 from meta.store.lookup.page_statement import (
     BEFORE_ALL,
     DATASETS_PROBED_MAX,
-    PagePart,
     PageQuery,
     SegmentStatements,
 )

@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from meta.errors import Unavailable
 from meta.services.messages import convert
-from meta.store.lookup.page_statement import SegmentColumns
+from meta.store.lookup.page_parts import SegmentColumns
 from segments.keys import FOLDER, FOLDER_AT, store_folder
 from segments.location import StoreLocation, Stores
 from segments.protowire import (

@@ -6,7 +6,7 @@ from meta.services.messages import checks, pages
 from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit
-from meta.store.engine import dataset_scope
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.pins import pin_lists, pins
 from meta.store.pins.pins import NewPin, PinRow, Released
@@ -50,7 +50,7 @@ def release_pin(server: ServerParts, request: pb.ReleasePinRequest) -> pb.Releas
 
     def work(tx: Transaction) -> bool:
         pin = pins.find(tx, pin_id)
-        if pin is not None and not dataset_scope.is_visible(pin.dataset_id):
+        if pin is not None and not scope.is_visible(pin.dataset_id):
             return False
         released = pins.release(tx, pin_id)
         if released is not None and (request.by_operator or _is_anothers(released)):
@@ -84,4 +84,4 @@ def _is_anothers(pin: Released) -> bool:
 
 
 def _message(pin: PinRow) -> pb.Pin:
-    return filled(pb.Pin, pin)
+    return filled(pb.Pin, pin, principal=access.shown_subject(pin.principal))

@@ -56,6 +56,7 @@ LOCK_RULES: Mapping[str, LockRule] = {
     # Datasets.
     "DeleteDataset": _by(dataset=dataset_named, view=views_through("dataset", dataset_named)),
     "RenameDataset": _by(dataset=field("dataset_id")),
+    "MoveDatasetToTenant": _by(dataset=field("dataset_id")),
     "SetDatasetSettings": _by(dataset=field("dataset_id")),
     "SetShardingFields": _by(dataset=dataset_named),
     # To another store, begun or resumed.

@@ -107,7 +107,7 @@ def break_lock(server: ServerParts, request: pb.BreakLockRequest) -> pb.BreakLoc
     def work(tx: Transaction) -> tuple[ResourceLock, pb.Resource | None]:
         lock = _last(tx, kind, identifier)
         if resource_locks.end(tx, lock):
-            whose = f"lock of {lock.locked_by!r}: {lock.reason}"
+            whose = f"lock of {access.shown_subject(lock.locked_by)!r}: {lock.reason}"
             audit.note(tx, "BreakLock", lock.resource_id, f"{reason}; {kind.noun}, {whose}")
         return lock, _read(tx, lock)
 

@@ -102,7 +102,7 @@ def _lock(lock: LockFacts | None) -> dict[str, str]:
     ends = {} if lock.ends_at is None else {"lock_ends_at": time_text(lock.ends_at)}
     return {
         "locked_at": time_text(lock.locked_at),
-        "locked_by": lock.locked_by,
+        "locked_by": access.shown_subject(lock.locked_by),
         "lock_reason": lock.reason,
         **ends,
     }
@@ -118,7 +118,7 @@ def checked_kind(number: int, field: str) -> ResourceKind:
     if kind is ResourceKind.INGEST_TOKEN and principal.role not in KEEPERS:
         raise RoleRefused(f"the role {principal.role.value} may not read ingest tokens")
     is_scoped = kind in (ResourceKind.DATASET, ResourceKind.GROUP)
-    if not is_scoped and principal.dataset_ids is not None:
+    if not is_scoped and principal.scope.dataset_ids is not None:
         raise RoleRefused(f"the credential is limited to datasets, and may read no {kind.noun}")
     return kind
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from meta import access
 from meta.services.status.holdings import Explained, holding
 from meta.store.catalog.resources import ResourceKind
 from meta.store.deletion import deletion_brakes, retention
@@ -31,7 +32,7 @@ def find(explained: Explained) -> Iterator[pb.Holding]:
             pb.HOLDING_STAGE_LOCKED,
             _nanos(lock.locked_at),
             until_nanos=0 if lock.ends_at is None else _nanos(lock.ends_at),
-            subjects=[lock.locked_by],
+            subjects=[access.shown_subject(lock.locked_by)],
             detail=lock.reason,
         )
     pins = pin_lists.of_dataset(tx, dataset.key)

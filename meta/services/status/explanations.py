@@ -1,7 +1,6 @@
 """Explanation of a dataset: the stages that hold its data now."""
 
 from meta import access
-from meta.roles import Role
 from meta.services.messages import checks
 from meta.services.server_parts import ServerParts
 from meta.services.status import deletion_holdings, ingest_holdings, merge_holdings
@@ -54,7 +53,7 @@ def explain_dataset(
 
 def _shown(held: pb.Holding) -> pb.Holding:
     """Return a holding as its caller may see it."""
-    if held.stage not in _NAMING or access.current.get().role is not Role.READER:
+    if held.stage not in _NAMING or access.current.get().is_told_processes:
         return held
     # The quota of a creator is withheld as well.
     amount = 0 if held.stage == pb.HOLDING_STAGE_QUOTA_REACHED else held.amount

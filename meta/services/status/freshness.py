@@ -1,9 +1,10 @@
 """Freshness of datasets: the age of what is committed and not visible to readers yet."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from uuid import UUID
 
+from meta import access
 from meta.services.messages import checks
 from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
@@ -50,7 +51,7 @@ def _response(
         datasets=[
             filled(
                 pb.DatasetFreshness,
-                row,
+                _shown(row),
                 stage=_stage(row, parked, now),
                 **asdict(times.get(row.dataset_id, NOT_MEASURED)),
             )
@@ -62,6 +63,13 @@ def _response(
         database_time_nanos=now,
         nursery_seen_nanos=nursery_seen_nanos,
     )
+
+
+def _shown(row: FreshnessRow) -> FreshnessRow:
+    """Return a dataset as its caller may see it: streams are the operator's."""
+    if access.current.get().is_of_other_tenant:
+        return replace(row, stream_id=None, offset=0, collector_id="")
+    return row
 
 
 def _stage(row: FreshnessRow, parked: Mapping[UUID, int], now: int) -> pb.MergeStage.ValueType:

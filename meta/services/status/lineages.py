@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from meta import access
 from meta.errors import InvalidArgument
-from meta.roles import Role
 from meta.services.messages import checks
 from meta.services.messages.filled import filled
 from meta.services.server_parts import ServerParts
@@ -58,6 +57,6 @@ def _segment(lineage: Lineage, segment: LineageSegment) -> pb.LineageSegment:
 
 def _shown(merge: LineageMerge) -> LineageMerge:
     """Return a merge as its caller may see it: readers are not told names of processes."""
-    if access.current.get().role is Role.READER:
-        return replace(merge, worker_id=None)
-    return merge
+    if access.current.get().is_told_processes:
+        return merge
+    return replace(merge, worker_id=None)

@@ -12,7 +12,7 @@ from meta.services.messages import authors, checks, convert, pages, reply_bounds
 from meta.services.messages.filled import filled
 from meta.store.access import audit, token_secrets
 from meta.store.access.token_secrets import HashFunction, TokenHasher
-from meta.store.catalog import datasets
+from meta.store.catalog import datasets, one_tenant
 from meta.store.engine.pool import Transaction
 from meta.store.streams import routing, tokens
 from meta.store.streams.tokens import IngestToken, TokenRouting
@@ -191,6 +191,7 @@ class IngestTokenServicer:
             token = tokens.get(tx, token_id, "FOR UPDATE")
             if token.revoked_at is not None:
                 raise TokenRevoked("a revoked token takes no new routing", token_id=token_id)
+            one_tenant.require(tx, (token_id, *new_routing.datasets()))
             if token.routing != new_routing:
                 tokens.route(tx, token_id, new_routing)
                 routing.begin_change(tx, token_id)

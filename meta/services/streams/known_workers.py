@@ -22,7 +22,7 @@ def add_settings(
     """Add a worker's settings to its reply; also returns True if no note of it is due."""
     caller = access.current.get()
     # Settings name datasets, which a caller that is limited to some may not see.
-    if not worker_id or caller.dataset_ids is not None:
+    if not worker_id or caller.scope.dataset_ids is not None:
         return reply, True
     in_force = settings.in_force(settings.list_applying(tx, worker_id))
     if in_force != settings.NOTHING:

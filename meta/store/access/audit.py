@@ -4,13 +4,14 @@ import json
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
-from sqlalchemy import Select, insert, select
+from sqlalchemy import Select, insert, select, text
 
 from meta import access
 from meta.access import AuditCaller
 from meta.store.access import catalog_authors
-from meta.store.engine import continuity
+from meta.store.engine import continuity, scope
 from meta.store.engine.pool import Transaction
 from meta.store.engine.row_columns import row_columns
 from meta.store.tables.server import audit_log
@@ -36,6 +37,9 @@ class AuditRecord:
 
 
 _ALL: Select[*tuple[Any, ...]] = select(*row_columns(AuditRecord, audit_log))
+# The tenant of a record about nothing that a tenant has: operators alone read it.
+_OPERATORS = -1
+_TENANT_OF = text("SELECT tenant_key FROM resources WHERE id = :id LIMIT 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +74,19 @@ def note(
         "subject_id": str(subject_id),
         "detail": detail[:_DETAIL_CHARACTERS_MAX],
         "principal": caller.subject,
+        "tenant_key": _tenant_of(tx, subject_id),
     }
     tx.execute(_NOTE, values)
     continuity.note_change(tx.info)
     catalog_authors.note(tx, rpc, subject_id, caller.subject)
+
+
+def _tenant_of(tx: Transaction, subject_id: object) -> int:
+    """The tenant that a record belongs to: the caller's, or that of what an operator changed."""
+    key = scope.tenant_key()
+    if key is None and isinstance(subject_id, UUID):
+        key = tx.execute(_TENANT_OF, {"id": subject_id}).scalar_one_or_none()
+    return _OPERATORS if key is None else key
 
 
 def states(before: Any, after: Any) -> str:
@@ -129,7 +142,7 @@ def list_after(
 
 
 def _filtered(filters: AuditFilter) -> Select[*tuple[Any, ...]]:
-    statement = _ALL
+    statement = scope.of_tenant(_ALL, audit_log.c.tenant_key)
     for name in ("rpc", "subject_id", "principal", "host", "request_id"):
         if value := getattr(filters, name):
             statement = statement.where(audit_log.c[name] == value)

@@ -33,6 +33,7 @@ _UPDATED = {f"Update{kind}" for kind in _KINDS} | {
     "BreakLock",
     "LinkViewDatasetProjection",
     "LockResource",
+    "MoveDatasetToTenant",
     "RenameDataset",
     "RenameGroup",
     "SetDatasetSettings",

@@ -6,7 +6,7 @@ from sqlalchemy import text
 
 from meta.errors import DeletionHeld
 from meta.store.access import audit
-from meta.store.engine import dataset_scope
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.engine.timelines import IS_HELD, IS_LOCK_AWAITED
 from meta.store.versions import versions
@@ -22,11 +22,12 @@ class ServerState:
     database_time_nanos: int
 
 
-_READ = text(f"""
+_READ = scope.statement(f"""
     SELECT version, {IS_HELD},
            greatest(gap_end, (
              SELECT coalesce(max(deletion_horizon), 0) FROM datasets
-             WHERE cast(:visible AS uuid[]) IS NULL OR id = ANY(:visible))),
+             WHERE (cast(:visible AS uuid[]) IS NULL OR id = ANY(:visible))
+               AND {scope.reaches("datasets")})),
            (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint
     FROM meta_state
 """)  # noqa: S608
@@ -38,7 +39,7 @@ _RELEASE = text("UPDATE meta_state SET deletion_held = false WHERE deletion_held
 def read(tx: Transaction) -> ServerState:
     """The state at this transaction's snapshot. Raises TimelineChanged."""
     versions.current(tx)
-    return ServerState(*tx.execute(_READ, {"visible": dataset_scope.visible_ids()}).one())
+    return ServerState(*tx.execute(_READ, {"visible": scope.visible_ids()}).one())
 
 
 def check_deletion_allowed(tx: Transaction) -> None:

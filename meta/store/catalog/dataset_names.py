@@ -12,6 +12,7 @@ from meta.errors import NameTaken, NotFound
 from meta.store.access import audit
 from meta.store.catalog import datasets, groups, shown_names
 from meta.store.catalog.datasets import Dataset
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.tables.catalog import dataset_visibility
 from meta.store.tables.catalog import datasets as datasets_table
@@ -35,13 +36,13 @@ _KEEP = text("""
 """)
 _SHOW = insert(dataset_visibility)
 _KEYS = shown_names.keys("ARRAY[cast(:name AS text)]")
-_AT = text(f"""
+_AT = scope.statement(f"""
     SELECT d.id FROM datasets d JOIN dataset_visibility v ON v.dataset_key = d.key
     WHERE d.key = ANY(ARRAY({_KEYS})) AND {shown_names.at("d", "v", ":version")} = :name
       AND v.from_version <= :version AND (v.to_version IS NULL OR v.to_version > :version)
 """)  # noqa: S608
 # If several had the name, the last one counts.
-_RENAMED = text(f"""
+_RENAMED = scope.statement(f"""
     SELECT d.id, {shown_names.of("d")} AS name
     FROM datasets d JOIN dataset_visibility v ON v.dataset_key = d.key
     WHERE d.key = ANY(ARRAY({_KEYS})) AND d.deleted_at IS NULL

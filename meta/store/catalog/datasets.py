@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from meta.errors import NotFound, QuotaExceeded, RaceLost
 from meta.store.access import catalog_authors
 from meta.store.catalog import dataset_counters, groups, shown_names
-from meta.store.engine import dataset_scope, keyset
+from meta.store.engine import keyset, scope
 from meta.store.engine.pool import Transaction
 from meta.store.engine.row_columns import row_columns
 from meta.store.tables.catalog import dataset_visibility, datasets
@@ -38,21 +38,23 @@ class Dataset:
 
 
 _COLUMNS = row_columns(Dataset, datasets, name=shown_names.column().label("name"))
-_LIVE = select(*_COLUMNS).where(datasets.c.deleted_at.is_(None))
+_IS_REACHED = scope.is_reached(datasets.c.tenant_key)
+_ALIVE = select(*_COLUMNS).where(datasets.c.deleted_at.is_(None))
+_LIVE = _ALIVE.where(_IS_REACHED)
 _BY_ID = _LIVE.where(datasets.c.id == bindparam("id"))
 _BY_NAME = select(*_COLUMNS).where(shown_names.is_called(parameter="name"))
 _DEFAULT = _LIVE.where(datasets.c.is_default)
-_ALL_LIVE = _LIVE.order_by(datasets.c.id)
+_ALL_LIVE = _ALIVE.order_by(datasets.c.id)
 _LISTED: Select[*tuple[Any, ...]] = select(
     datasets.c.id,
     func.octet_length(shown_names.column()) + catalog_authors.size_of(datasets.c.id),
-).where(datasets.c.deleted_at.is_(None))
+).where(datasets.c.deleted_at.is_(None), datasets.c.tenant_key == scope.NAMING_TENANT)
 _BY_IDS = _LIVE.where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 _COUNT_LIVE = select(func.count()).where(datasets.c.deleted_at.is_(None))
 # KEY SHARE: waits for a deletion (FOR UPDATE), not for a raised deletion horizon.
 _LOCK = (
     select(datasets.c.id, datasets.c.key)
-    .where(datasets.c.deleted_at.is_(None))
+    .where(datasets.c.deleted_at.is_(None), _IS_REACHED)
     .where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
     .order_by(datasets.c.id)
     .with_for_update(read=True, key_share=True)
@@ -130,7 +132,7 @@ def get_default(tx: Transaction) -> Dataset:
 
 def list_live(tx: Transaction) -> list[Dataset]:
     """Every live dataset that the caller may see, by id; `count_visible` says how many."""
-    listed, visible = _ALL_LIVE, dataset_scope.visible_ids()
+    listed, visible = scope.of_tenant(_ALL_LIVE, datasets.c.tenant_key), scope.visible_ids()
     if visible is not None:
         listed = listed.where(datasets.c.id.in_(visible))
     return [Dataset(*row) for row in tx.execute(listed)]
@@ -138,7 +140,7 @@ def list_live(tx: Transaction) -> list[Dataset]:
 
 def count_visible(tx: Transaction) -> int:
     """Count the live datasets that the caller may see."""
-    visible = dataset_scope.visible_ids()
+    visible = scope.visible_ids()
     return count_live(tx) if visible is None else len(visible)
 
 
@@ -170,7 +172,7 @@ def stamp(tx: Transaction, dataset_id: UUID, version: versions.Version) -> None:
 
 def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[Dataset]:
     """One page of the live datasets."""
-    listed, visible = _LISTED, dataset_scope.visible_ids()
+    listed, visible = _LISTED, scope.visible_ids()
     if visible is not None:
         listed = listed.where(datasets.c.id.in_(visible))
     return keyset.read_rows(tx, listed, window, _BY_IDS, Dataset)
@@ -192,7 +194,12 @@ def lock_shared(tx: Transaction, dataset_ids: Iterable[UUID]) -> Mapping[UUID, i
 def create(tx: Transaction, name: DatasetName, *, live_max: int) -> Dataset:
     """The dataset of this name, made unless there is one. Raises NotFound, QuotaExceeded."""
     group_id = groups.keep(tx, name.group)
-    values = {"id": new_uuid7(), "name": name.base_name, "group_id": group_id}
+    values = {
+        "id": new_uuid7(),
+        "name": name.base_name,
+        "group_id": group_id,
+        "tenant_key": scope.naming_key(),
+    }
     row = tx.execute(_INSERT, values).one_or_none()
     if row is None:
         existing = find_by_name(tx, str(name))
@@ -207,8 +214,8 @@ def create(tx: Transaction, name: DatasetName, *, live_max: int) -> Dataset:
 
 
 def count_live(tx: Transaction) -> int:
-    """Count the live datasets."""
-    return tx.execute(_COUNT_LIVE).scalar_one()
+    """Count the live datasets of the caller's tenant, or all."""
+    return int(tx.execute(scope.of_tenant(_COUNT_LIVE, datasets.c.tenant_key)).scalar_one())
 
 
 def lock_settings(tx: Transaction, identifier: UUID | str) -> Dataset:
@@ -254,6 +261,6 @@ def _made_visible(tx: Transaction, dataset: Dataset) -> Dataset:
 
 
 def _dataset(row: Row[*tuple[Any, ...]] | None) -> Dataset | None:
-    if row is None or not dataset_scope.is_visible(row.id):
+    if row is None or not scope.is_visible(row.id):
         return None
     return Dataset(*row)

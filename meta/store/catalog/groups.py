@@ -20,7 +20,7 @@ from meta.errors import (
     StillReferenced,
 )
 from meta.store.access import audit
-from meta.store.engine import dataset_scope
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.engine.row_columns import row_columns
 from meta.store.tables.groups import group_visibility
@@ -43,9 +43,13 @@ class DatasetGroup:
 
 
 _COLUMNS = row_columns(DatasetGroup, groups_table)
-_LIVE = select(*_COLUMNS).where(groups_table.c.deleted_at.is_(None))
+_LIVE = select(*_COLUMNS).where(
+    groups_table.c.deleted_at.is_(None), scope.is_reached(groups_table.c.tenant_key)
+)
 _BY_ID = _LIVE.where(groups_table.c.id == bindparam("group"))
-_BY_NAME = _LIVE.where(groups_table.c.name == bindparam("group"))
+_BY_NAME = _LIVE.where(
+    groups_table.c.tenant_key == scope.NAMING_TENANT, groups_table.c.name == bindparam("group")
+)
 # KEY SHARE: waits for a deletion (FOR UPDATE), not for a new name.
 _KEEP = _BY_NAME.with_for_update(read=True, key_share=True)
 _LOCK = _BY_ID.with_for_update()
@@ -54,7 +58,9 @@ _OF = text("""
     SELECT DISTINCT group_id FROM datasets
     WHERE id = ANY(:datasets) AND group_id IS NOT NULL AND deleted_at IS NULL
 """).bindparams(bindparam("datasets", type_=ARRAY(Uuid)))
-_COUNT = text("SELECT count(*) FROM groups WHERE deleted_at IS NULL")
+_COUNT = scope.statement(
+    "SELECT count(*) FROM groups WHERE deleted_at IS NULL AND tenant_key = :naming_tenant"
+)
 _SHOW = insert(group_visibility)
 _RENAME = (
     update(groups_table)
@@ -76,17 +82,21 @@ _LONGEST = text("""
     ORDER BY char_length(name) DESC LIMIT 1
 """)
 _DELETE = text("UPDATE groups SET deleted_at = clock_timestamp() WHERE id = :group")
-# Names with a slash of the default group, today or at a version that can be read or is pinned.
-_SLASHED = text(f"""
+# True if the interval `v` of a dataset `d` is of versions that can be read or are pinned.
+IS_READABLE = f"""
+    (v.to_version IS NULL OR v.to_version > d.deletion_horizon
+     OR v.name IS NULL AND d.purged_at IS NULL
+     OR EXISTS (SELECT FROM pins p WHERE p.dataset_key = d.key
+                  AND p.version < v.to_version AND p.expires_at > {NOW}))
+"""
+# Names with a slash of the default group, today or at such a version.
+_SLASHED = scope.statement(f"""
     SELECT d.id, coalesce(v.name, d.name) AS name
     FROM datasets d LEFT JOIN dataset_visibility v ON v.dataset_key = d.key
-    WHERE split_part(coalesce(v.name, d.name), '/', 1) = :name
+    WHERE d.tenant_key = :naming_tenant AND split_part(coalesce(v.name, d.name), '/', 1) = :name
       AND strpos(coalesce(v.name, d.name), '/') > 0
       AND CASE WHEN v.name IS NULL THEN d.group_id ELSE v.group_id END IS NULL
-      AND (v.to_version IS NULL OR v.to_version > d.deletion_horizon
-           OR v.name IS NULL AND d.purged_at IS NULL
-           OR EXISTS (SELECT FROM pins p WHERE p.dataset_key = d.key
-                        AND p.version < v.to_version AND p.expires_at > {NOW}))
+      AND {IS_READABLE}
     ORDER BY d.key LIMIT 1
 """)  # noqa: S608
 
@@ -100,7 +110,8 @@ def create(tx: Transaction, name: str, group_id: UUID | None = None) -> DatasetG
     if existing is not None:
         return existing
     _check_free(tx, name)
-    row = tx.execute(_INSERT, {"id": group_id or new_uuid7(), "name": name}).one_or_none()
+    values = {"id": group_id or new_uuid7(), "name": name, "tenant_key": scope.naming_key()}
+    row = tx.execute(_INSERT, values).one_or_none()
     if row is None:
         existing = find(tx, name)
         if existing is None:
@@ -144,7 +155,7 @@ def get(tx: Transaction, identifier: UUID | str) -> DatasetGroup:
 
 def visible_ids(tx: Transaction) -> list[UUID] | None:
     """Ids of the groups of the datasets that the caller may see; None = all."""
-    visible = dataset_scope.visible_ids()
+    visible = scope.visible_ids()
     return None if visible is None else list(tx.execute(_OF, {"datasets": visible}).scalars())
 
 

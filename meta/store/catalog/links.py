@@ -15,14 +15,13 @@ from sqlalchemy import (
     func,
     literal_column,
     select,
-    text,
 )
 from sqlalchemy import exists as exists_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NotFound, ReplyTooLarge
 from meta.store.catalog import datasets, shown_names
-from meta.store.engine import keyset
+from meta.store.engine import keyset, scope
 from meta.store.engine.pool import Transaction
 from meta.store.engine.row_columns import row_columns
 from meta.store.tables.catalog import datasets as datasets_table
@@ -80,14 +79,17 @@ class Source:
 
 # FOR SHARE: neither the schema nor the text changes until the link is stored.
 _KEEP_VIEW = (
-    select(views.c.schema_id).where(views.c.id == bindparam("id")).with_for_update(read=True)
+    select(views.c.schema_id)
+    .where(views.c.id == bindparam("id"), scope.is_reached(views.c.tenant_key))
+    .with_for_update(read=True)
 )
 _KEEP_PROJECTION = (
     select(projections.c.expression, projections.c.schema_id)
-    .where(projections.c.id == bindparam("id"))
+    .where(projections.c.id == bindparam("id"), scope.is_reached(projections.c.tenant_key))
     .with_for_update(read=True)
 )
-_IS_LINK = and_(*(_links.c[name] == bindparam(name) for name in Link.__slots__))
+_IS_REACHED = scope.is_reached(_links.c.tenant_key)
+_IS_LINK = and_(_IS_REACHED, *(_links.c[name] == bindparam(name) for name in Link.__slots__))
 _FIND = select(_links.c.id).where(_IS_LINK)
 _ORDERED = (
     select(_links.c.id, _links.c.dataset_id, _links.c.view_id, _links.c.projection_id)
@@ -102,26 +104,30 @@ _IDS = bindparam("ids", type_=ARRAY(Uuid))
 _IS_TYPED = exists_(select(link_columns.c.link_id).where(link_columns.c.link_id == _links.c.id))
 _TYPED_OF_DATASETS = _ORDERED.where(_links.c.dataset_id == func.any(_IDS), _IS_TYPED)
 _BY_IDS = select(*row_columns(ListedLink, _links, is_typed=_IS_TYPED)).where(
-    _links.c.id == func.any(_IDS)
+    _links.c.id == func.any(_IDS), _IS_REACHED
 )
-_LISTED: Select[*tuple[Any, ...]] = select(_links.c.id, literal_column("0").label("size"))
-_PAIR_BYTES = text(f"""
+_LISTED: Select[*tuple[Any, ...]] = select(_links.c.id, literal_column("0").label("size")).where(
+    _links.c.tenant_key == scope.NAMING_TENANT
+)
+_PAIR_BYTES = scope.statement(f"""
     SELECT v.id, octet_length(v.name) + coalesce((
         SELECT sum(octet_length({shown_names.of("d")}) + octet_length(p.projection) + 16)
         FROM view_dataset_projections l
         JOIN datasets d ON d.id = l.dataset_id JOIN projections p ON p.id = l.projection_id
         WHERE l.view_id = v.id), 0) AS size
-    FROM views v
+    FROM views v WHERE v.tenant_key = :naming_tenant
 """)  # noqa: S608
 _SOURCES: Select[*tuple[Any, ...]] = select(
     *_PAIR_BYTES.columns(views.c.id, literal_column("0").label("size")).subquery("sources").c
 )
-_VIEW_NAMES = select(views.c.id, views.c.name).where(views.c.id == func.any(_IDS))
+_VIEW_NAMES = select(views.c.id, views.c.name).where(
+    views.c.id == func.any(_IDS), scope.is_reached(views.c.tenant_key)
+)
 _PAIRS = (
     select(_links.c.view_id, shown_names.column(), projections.c.expression)
     .join(datasets_table, datasets_table.c.id == _links.c.dataset_id)
     .join(projections, projections.c.id == _links.c.projection_id)
-    .where(_links.c.view_id == func.any(_IDS))
+    .where(_links.c.view_id == func.any(_IDS), _IS_REACHED)
     .order_by(_links.c.view_id, _links.c.id)
 )
 

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Table,
     Text,
     Uuid,
+    and_,
     bindparam,
     delete,
     func,
@@ -24,7 +25,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NameTaken, NotFound, RaceLost
 from meta.store.access import catalog_authors
-from meta.store.engine import keyset
+from meta.store.catalog import one_tenant
+from meta.store.engine import keyset, scope
 from meta.store.engine.pool import Transaction
 from meta.store.engine.row_columns import row_columns
 from meta.store.tables.catalog import projections, schemas, views
@@ -60,7 +62,7 @@ Entry = TypeVar("Entry", bound=NamedEntry)
 _NO_BYTES = literal(0)
 _KEEP_SCHEMA = (
     select(schemas.c.id)
-    .where(schemas.c.id == bindparam("id"))
+    .where(schemas.c.id == bindparam("id"), scope.is_reached(schemas.c.tenant_key))
     .with_for_update(read=True, key_share=True)
 )
 
@@ -111,16 +113,19 @@ class NamedEntries(Generic[Entry]):
     ) -> None:
         self.noun, self._table, self._make = noun, table, make
         every = select(*columns)
-        is_target = table.c.id == bindparam("target")
+        is_reached = scope.is_reached(table.c.tenant_key)
+        is_target = and_(table.c.id == bindparam("target"), is_reached)
         self._by_id = every.where(is_target)
-        self._by_name = every.where(table.c.name == bindparam("target"))
-        self._by_ids = every.where(table.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
+        is_named = table.c.tenant_key == scope.NAMING_TENANT
+        self._by_name = every.where(is_named, table.c.name == bindparam("target"))
+        is_among = table.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid)))
+        self._by_ids = every.where(is_among, is_reached)
         self._lock = select(table.c.id).where(is_target).with_for_update()
         text_bytes = catalog_authors.size_of(table.c.id) + other_bytes
         for column in columns:
             if isinstance(column.type, Text):
                 text_bytes += func.coalesce(func.octet_length(column), 0)
-        self._listed: Select[*tuple[Any, ...]] = select(table.c.id, text_bytes)
+        self._listed: Select[*tuple[Any, ...]] = select(table.c.id, text_bytes).where(is_named)
         self._insert = upsert(table).on_conflict_do_nothing().returning(table.c.id)
         self._update = update(table).where(is_target)
         self._delete = delete(table).where(is_target)
@@ -130,6 +135,7 @@ class NamedEntries(Generic[Entry]):
         keep_schema(tx, content.schema_id)
         entry_id = new_uuid7()
         if self._store(tx, entry_id, content):
+            one_tenant.require(tx, (entry_id, content.schema_id))
             return self.get(tx, entry_id)
         existing = self.find(tx, content.name)
         if existing is None:
@@ -166,6 +172,7 @@ class NamedEntries(Generic[Entry]):
         """Keep an entry, and its new schema, as they are until the commit. Raises NotFound."""
         keep_schema(tx, schema_id)
         entry_id = self.get(tx, identifier).id
+        one_tenant.require(tx, (entry_id, schema_id))
         tx.execute(self._lock, {"target": entry_id})
         # A statement that waited for the lock may have read other tables before.
         return self.get(tx, entry_id)
@@ -177,7 +184,8 @@ class NamedEntries(Generic[Entry]):
 
     def _store(self, tx: Transaction, entry_id: UUID, content: Content) -> bool:
         """Write a new entry; False if its name is taken."""
-        return tx.execute(self._insert, {"id": entry_id, **content.values}).rowcount > 0
+        values = {"id": entry_id, "tenant_key": scope.naming_key(), **content.values}
+        return tx.execute(self._insert, values).rowcount > 0
 
 
 class EntriesWithSchema(NamedEntries[Entry]):

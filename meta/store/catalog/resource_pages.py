@@ -11,10 +11,11 @@ from enum import Enum
 from functools import cache
 from uuid import UUID
 
-from sqlalchemy import TextClause, text
+from sqlalchemy import TextClause
 
 from meta.store.catalog import groups, resources
 from meta.store.catalog.resources import LabelSource, Resource, ResourceKind
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 
 # Upper bound of an item's message without its texts, with the name of its group.
@@ -145,7 +146,7 @@ def _statement(
     """The statement of a form of list; `page` is one range of the index of its order."""
     by, way, beyond = order.value, "DESC" if is_descending else "ASC", "<" if is_descending else ">"
     type_ = "text" if order is ResourceOrder.NAME else "timestamptz"
-    columns = "id, kind, is_live, name, created_at, changed_at"
+    columns = "tenant_key, id, kind, is_live, name, created_at, changed_at"
     if is_filtered:
         rows, columns = "resource_labels", f"{columns}, source, key, value"
         condition = "AND l.is_live AND l.source = :source AND l.key = :key AND l.value = :value"
@@ -160,10 +161,10 @@ def _statement(
     if is_scoped:
         # Few, and looked up one by one, where the range of the index may be long.
         rows = f"(SELECT {columns} FROM {rows} WHERE id = ANY(:visible) OFFSET 0)"  # noqa: S608
-    return text(f"""
+    return scope.statement(f"""
         WITH page AS (
           SELECT l.id, l.{by} AS place FROM {rows} l
-          WHERE l.kind = :kind {condition}
+          WHERE l.tenant_key = :naming_tenant AND l.kind = :kind {condition}
             AND (l.{by}, l.id) {beyond} (cast(:place AS {type_}), :id)
           ORDER BY l.{by} {way}, l.id {way} LIMIT :most),
         sized AS (

@@ -1,7 +1,6 @@
-"""Notes, contexts and labels of resources.
+"""Notes, contexts and labels of resources, whose rows triggers of the database keep.
 
-Triggers of the database write a row of each resource, with its name and times, and raise its number
-with every change that has an author: see revision 0068.
+They write names and times, and raise a number with each change by an author: revision 0068.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,13 +10,13 @@ from enum import IntEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import TextClause, text
+from sqlalchemy import TextClause
 
 from meta.errors import NotFound, QuotaExceeded, RaceLost
 from meta.store.access import audit
 from meta.store.catalog import datasets, groups
 from meta.store.catalog.resource_contexts import members
-from meta.store.engine import dataset_scope
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.versions.clock import NOW
 
@@ -62,13 +61,8 @@ class Care:
     @property
     def text_bytes(self) -> int:
         """The bytes of its texts in a message."""
-        texts = (
-            self.note or "",
-            self.context or "",
-            self.title or "",
-            *self.labels,
-            *self.labels.values(),
-        )
+        written = (self.note or "", self.context or "", self.title or "")
+        texts = (*written, *self.labels, *self.labels.values())
         return sum(len(text.encode()) for text in texts) + _LABEL_BYTES * len(self.labels)
 
 
@@ -147,34 +141,40 @@ LABELS = f"""
     (SELECT array_agg(ARRAY[l.key, l.value] ORDER BY l.key) FROM resource_labels l
      WHERE l.id = r.id AND l.kind = r.kind AND l.source = {LabelSource.LABEL:d})
 """  # noqa: S608
-_GET = text(f"""
+_GET = scope.statement(f"""
     SELECT {COLUMNS}, {PLACES}, {LABELS} FROM resources r {JOINED}
-    WHERE r.id = :id AND r.kind = :kind
+    WHERE r.id = :id AND r.kind = :kind AND {scope.reaches("r")}
 """)  # noqa: S608
-_BY_NAME = text("""
-    SELECT id FROM resources WHERE kind = :kind AND is_live AND name = :name ORDER BY id LIMIT 1
+_BY_NAME = scope.statement("""
+    SELECT id FROM resources WHERE tenant_key = :naming_tenant AND kind = :kind AND is_live
+      AND name = :name ORDER BY id LIMIT 1
 """)
-# The row of the entry itself: what deletes it comes before or after a change as a whole.
+# The entry's row: what deletes it comes before or after a change as a whole.
 _KEEP_ENTRY: dict[ResourceKind, TextClause] = {
-    kind: text(f"SELECT id FROM {kind.name.lower()}s WHERE id = :id FOR NO KEY UPDATE")  # noqa: S608
-    for kind in ResourceKind
+    kind: scope.statement(
+        f"SELECT id FROM {table} WHERE id = :id AND {scope.reaches(table)} FOR NO KEY UPDATE"  # noqa: S608
+    )
+    for kind, table in ((kind, f"{kind.name.lower()}s") for kind in ResourceKind)
 }
-_WRITE = text("""
+_WRITE = scope.statement(f"""
     UPDATE resources SET note = :note, context = :context, text_bytes = :bytes
-    WHERE id = :id AND kind = :kind RETURNING number
-""")
-_TITLE = text("UPDATE datasets SET title = :title WHERE id = :id")
-_REMOVE = text("""
-    DELETE FROM resource_labels
-    WHERE id = :id AND kind = :kind AND source = :source AND key = ANY(cast(:keys AS text[]))
-""")
-_ADD = text("""
+    WHERE id = :id AND kind = :kind AND {scope.reaches("resources")} RETURNING number
+""")  # noqa: S608
+_TITLE = scope.statement(
+    f"UPDATE datasets SET title = :title WHERE id = :id AND {scope.reaches('datasets')}"  # noqa: S608
+)
+_REMOVE = scope.statement(f"""
+    DELETE FROM resource_labels WHERE id = :id AND kind = :kind AND source = :source
+      AND key = ANY(cast(:keys AS text[])) AND {scope.reaches("resource_labels")}
+""")  # noqa: S608
+_ADD = scope.statement(f"""
     INSERT INTO resource_labels
-      (id, kind, source, key, value, name, created_at, changed_at, is_live)
-    SELECT r.id, r.kind, :source, m.key, m.value, r.name, r.created_at, r.changed_at, r.is_live
+      (id, kind, source, key, value, name, created_at, changed_at, is_live, tenant_key)
+    SELECT r.id, r.kind, :source, m.key, m.value, r.name, r.created_at, r.changed_at, r.is_live,
+           r.tenant_key
     FROM resources r, unnest(cast(:keys AS text[]), cast(:values AS text[])) AS m (key, value)
-    WHERE r.id = :id AND r.kind = :kind
-""")
+    WHERE r.id = :id AND r.kind = :kind AND {scope.reaches("r")}
+""")  # noqa: S608
 
 
 def get(tx: Transaction, kind: ResourceKind, identifier: UUID | str) -> Resource:
@@ -192,7 +192,7 @@ def visible_ids(tx: Transaction, kind: ResourceKind) -> list[UUID] | None:
     """Ids of the resources of a kind that the caller may see; None = all."""
     if kind is ResourceKind.GROUP:
         return groups.visible_ids(tx)
-    return dataset_scope.visible_ids() if kind is ResourceKind.DATASET else None
+    return scope.visible_ids() if kind is ResourceKind.DATASET else None
 
 
 def of_row(row: Sequence[Any]) -> Resource:

@@ -11,7 +11,6 @@ from sqlalchemy import (
     func,
     insert,
     select,
-    text,
 )
 
 from meta.errors import InvalidArgument, SchemaFrozen
@@ -19,6 +18,7 @@ from meta.store.catalog import schema_versions, shown_names
 from meta.store.catalog.link_columns import BLOCKERS_SHOWN, refuse_blocked
 from meta.store.catalog.named_entries import Content, NamedEntries, NamedEntry
 from meta.store.catalog.schema_versions import SchemaColumn as SchemaColumn
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.tables.catalog import schema_bindings, schema_columns, schemas
 
@@ -86,7 +86,7 @@ _COLUMNS_BYTES = func.coalesce(
 _ADD_COLUMN = insert(schema_columns)
 _REMOVE_COLUMNS = delete(schema_columns).where(schema_columns.c.schema_id == bindparam("schema"))
 _UNBIND = delete(schema_bindings).where(schema_bindings.c.schema_id == bindparam("schema"))
-_BLOCKERS = text(f"""
+_BLOCKERS = scope.statement(f"""
     SELECT 'view ' || name FROM views WHERE schema_id = :schema
     UNION ALL SELECT 'projection ' || name FROM projections WHERE schema_id = :schema
     UNION ALL SELECT 'dataset ' || {shown_names.of("d")} FROM schema_bindings b

@@ -12,7 +12,7 @@ from sqlalchemy import ARRAY, Uuid, bindparam, text
 from meta.store.access import creator_quotas
 from meta.store.catalog import shown_names
 from meta.store.catalog.dataset_settings import INGEST_LIMITS
-from meta.store.engine import pg_arrays
+from meta.store.engine import pg_arrays, scope
 from meta.store.engine.pool import COMMIT_BATCHES_MAX, Transaction
 
 SLOTS = 64
@@ -67,11 +67,11 @@ _READ = f"""
            a.created_by
     FROM datasets d LEFT JOIN catalog_authors a ON a.entry_id = d.id
     CROSS JOIN to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m
-    WHERE d.deleted_at IS NULL
+    WHERE d.deleted_at IS NULL AND {scope.reaches("d")}
 """  # noqa: S608
 _lanes, _lane = count(), threading.local()
-_READ_ALL = text(f"{_READ} ORDER BY d.id")
-_READ_SOME = text(f"{_READ} AND d.id = ANY(:datasets) ORDER BY d.id").bindparams(
+_READ_ALL = scope.statement(f"{_READ} ORDER BY d.id")
+_READ_SOME = scope.statement(f"{_READ} AND d.id = ANY(:datasets) ORDER BY d.id").bindparams(
     bindparam("datasets", type_=ARRAY(Uuid))
 )
 

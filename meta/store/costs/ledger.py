@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy import TextClause, text
 
 from meta.store.catalog import shown_names
-from meta.store.engine import pg_arrays
+from meta.store.engine import pg_arrays, scope
 from meta.store.engine.pool import Transaction
 
 # The id of what is of no dataset.
@@ -75,7 +75,7 @@ ADDED = ", ".join(
 )
 _ADD = text(f"""
     INSERT INTO costs AS c (day, tenant_key, dataset_id, kind, {", ".join(_NUMBERS)})
-    SELECT (now() AT TIME ZONE 'UTC')::date, 0,
+    SELECT (now() AT TIME ZONE 'UTC')::date, coalesce(d.tenant_key, 0),
       coalesce(d.id, '00000000-0000-0000-0000-000000000000'), n.kind,
       {", ".join(f"sum(n.{name})::bigint" for name in _NUMBERS)}
     FROM unnest(cast(:datasets AS uuid[]), cast(:kinds AS smallint[]), cast(:bytes AS bigint[]),
@@ -108,15 +108,22 @@ _PAGE = """
 """
 
 
-def _page(of_costs: str, day: str) -> str:
-    return _PAGE.format(of_costs=of_costs, day=day, name=shown_names.of("d"), sums=_SUMS)
+def _page(of_costs: str, day: str) -> TextClause:
+    reached = f"{of_costs} AND (cast(:tenant AS integer) IS NULL OR tenant_key = :tenant)"
+    return scope.statement(
+        _PAGE.format(of_costs=reached, day=day, name=shown_names.of("d"), sums=_SUMS)
+    )
 
 
 _BEHIND = "(tenant_key, dataset_id) > (:tenant_key, :dataset_id)"
-_ALL = text(_page(_BEHIND, "cast(:first AS date)"))
-_OF_DATASET = "tenant_key = :tenant_key AND dataset_id = :dataset_id"
-_ONE = text(_page(_OF_DATASET, "cast(:first AS date)"))
-_ONE_BY_DAY = text(_page(_OF_DATASET, "l.day"))
+_ALL = _page(_BEHIND, "cast(:first AS date)")
+# The tenant of what is of no dataset is that of the position.
+_OF_DATASET = """
+    tenant_key = coalesce((SELECT d.tenant_key FROM datasets d WHERE d.id = :dataset_id),
+                          cast(:tenant_key AS integer)) AND dataset_id = :dataset_id
+"""
+_ONE = _page(_OF_DATASET, "cast(:first AS date)")
+_ONE_BY_DAY = _page(_OF_DATASET, "l.day")
 
 
 def add(tx: Transaction, amounts: dict[CostKey, Amounts]) -> None:

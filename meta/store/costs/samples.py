@@ -29,7 +29,7 @@ _PAGE = text(f"""
     ), sampled AS (
       INSERT INTO costs AS c
         (day, tenant_key, dataset_id, kind, bytes, read_requests, write_requests, cpu_micros)
-      SELECT ({_PERIOD} AT TIME ZONE 'UTC')::date, 0, d.id, {STORED},
+      SELECT ({_PERIOD} AT TIME ZONE 'UTC')::date, d.tenant_key, d.id, {STORED},
         p.size / {SAMPLES_A_DAY}, 0, 0, 0
       FROM page p JOIN datasets d ON d.key = p.dataset_key WHERE p.size > 0
       ORDER BY 1, 2, 3, 4

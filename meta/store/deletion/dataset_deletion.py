@@ -15,6 +15,7 @@ from meta.store.access import audit, creator_quotas
 from meta.store.catalog import datasets, links, shown_names
 from meta.store.catalog.datasets import Dataset
 from meta.store.deletion import kept_files
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.locks.held_datasets import is_held
 from meta.store.merging import merge_tasks
@@ -27,9 +28,9 @@ SEGMENTS_AT_ONCE = 200
 TASKS_AT_ONCE = 200
 _SHOWN_BLOCKERS = 10
 
-_LOCK = text(
+_LOCK = scope.statement(
     f"SELECT id, key, {shown_names.of('datasets')} AS name, is_default, store FROM datasets"  # noqa: S608
-    " WHERE id = :dataset AND deleted_at IS NULL FOR UPDATE"
+    f" WHERE id = :dataset AND deleted_at IS NULL AND {scope.reaches('datasets')} FOR UPDATE"
 )
 _BLOCKERS = text("""
     (SELECT 'token ' || name FROM ingest_tokens
@@ -48,12 +49,17 @@ _HIDE = text(
     "UPDATE dataset_visibility SET to_version = :version"
     " WHERE dataset_key = :key AND to_version IS NULL"
 )
-_LOCK_DELETED = text(f"""
+# A dataset of a deleted tenant has no grace of its own.
+_IS_OVER = f"""
+    (deleted_at <= {ago(":grace")} OR deleted_at IS NOT NULL
+       AND tenant_key IN (SELECT key FROM tenants WHERE purged_at IS NOT NULL))
+    AND NOT {is_held("datasets")}
+"""  # noqa: S608
+_LOCK_DELETED = scope.statement(f"""
     SELECT id, key, {shown_names.of("datasets")} AS name, is_default, store,
            deleted_at IS NULL AS is_live,
-           purged_at IS NOT NULL
-             OR deleted_at <= {ago(":grace")} AND NOT {is_held("datasets")} AS is_over
-    FROM datasets WHERE id = :dataset FOR UPDATE
+           purged_at IS NOT NULL OR {_IS_OVER} AS is_over
+    FROM datasets WHERE id = :dataset AND {scope.reaches("datasets")} FOR UPDATE
 """)  # noqa: S608
 _RESTORE = text(
     "UPDATE datasets SET deleted_at = NULL, kept_files = :kept_files WHERE id = :dataset"
@@ -62,7 +68,7 @@ _SHOW = text("INSERT INTO dataset_visibility (dataset_key, from_version) VALUES 
 _PURGE = text(f"""
     UPDATE datasets SET purged_at = clock_timestamp() WHERE id = ANY(ARRAY(
         SELECT id FROM datasets
-        WHERE purged_at IS NULL AND deleted_at <= {ago(":grace")} AND NOT {is_held("datasets")}
+        WHERE purged_at IS NULL AND deleted_at IS NOT NULL AND {_IS_OVER}
           AND NOT EXISTS (SELECT FROM merge_tasks WHERE dataset_key = datasets.key AND state = 1)
         ORDER BY deleted_at LIMIT 100 FOR UPDATE SKIP LOCKED))
 """)  # noqa: S608

@@ -18,7 +18,7 @@ from meta.store.catalog import datasets, shown_names
 from meta.store.deletion import baselines
 from meta.store.deletion.baselines import SEGMENTS_FLOOR, UNAPPROVED
 from meta.store.deletion.due import due_before
-from meta.store.engine import dataset_scope
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
 
@@ -56,7 +56,7 @@ _BRAKE = text(f"""
       live_size_bytes = excluded.live_size_bytes
     RETURNING dataset_key
 """)
-_FORESEE = text(f"""
+_FORESEE = scope.statement(f"""
     SELECT d.id, {shown_names.of("d")}, f.segments, f.size_bytes::bigint
     FROM ({_beyond("d.id = ANY(:ids) AND d.deleted_at IS NULL")}) f JOIN datasets d ON d.key = f.key
     WHERE NOT EXISTS (SELECT FROM deletion_brakes b
@@ -73,11 +73,12 @@ _BRAKES = f"""
     FROM deletion_brakes b JOIN datasets d ON d.key = b.dataset_key
     WHERE b.braked_at IS NOT NULL AND d.deleted_at IS NULL
 """  # noqa: S608
-_LIST = text(f"""
-    {_BRAKES} AND (cast(:visible AS uuid[]) IS NULL OR d.id = ANY(:visible))
+_LIST = scope.statement(f"""
+    {_BRAKES} AND {scope.reaches("d")}
+      AND (cast(:visible AS uuid[]) IS NULL OR d.id = ANY(:visible))
     ORDER BY b.braked_at, b.dataset_key LIMIT {LISTED_MAX}
 """)
-_FIND = text(f"{_BRAKES} AND b.dataset_key = :key")
+_FIND = scope.statement(f"{_BRAKES} AND b.dataset_key = :key")
 _RELEASE = text("""
     UPDATE deletion_brakes SET braked_at = NULL, released_version = :version
     WHERE dataset_key = :key AND braked_at IS NOT NULL
@@ -157,7 +158,7 @@ def unapproved(tx: Transaction, segment_ids: Sequence[UUID], keys: Collection[in
 
 def list_visible(tx: Transaction) -> list[DeletionBrake]:
     """The brakes of datasets that the caller may see, the first ones first."""
-    rows = tx.execute(_LIST, {"visible": dataset_scope.visible_ids()})
+    rows = tx.execute(_LIST, {"visible": scope.visible_ids()})
     return [DeletionBrake(*row) for row in rows]
 
 

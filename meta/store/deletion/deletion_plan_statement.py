@@ -8,13 +8,12 @@ Holds are those of today: no pin is renewed, no lock gets another end, no brake 
 
 from enum import IntEnum
 
-from sqlalchemy import text
-
 from meta.store.catalog import shown_names
 from meta.store.deletion.baselines import is_expected
 from meta.store.deletion.due import GRACE_SECS, HAS_SUCCESSOR, ended_before, is_due
 from meta.store.deletion.holds import IS_BRAKED, IS_HIDDEN, is_holder
-from meta.store.locks.held_datasets import AFTER_SECS, is_held
+from meta.store.engine import scope
+from meta.store.locks.held_datasets import AFTER_SECS, is_locked, is_suspended
 from meta.store.versions.clock import NOW, ago
 
 HOURS_MAX = 168
@@ -42,14 +41,16 @@ class DeletionObstacle(IntEnum):
     BRAKE = 3
     HIDDEN = 4
     KEPT_FILES = 5
+    SUSPENDED = 6
 
 
 _HOURS = f"FROM generate_series(0, {HOURS_MAX}) h ORDER BY h"
 # The hour of a row: a time before `limits[h]` is past its age in h hours. `d` is as in the rules.
 _BEFORE = f"""
     WITH d AS MATERIALIZED (
-      SELECT d.key, d.deleted_at, d.purged_at, d.kept_files, d.hold_ends_at, d.vacuum_before,
-        d.vacuum_version, d.tombstone_grace_secs, cast({GRACE_SECS} AS float8) AS grace,
+      SELECT d.key, d.tenant_key, d.deleted_at, d.purged_at, d.kept_files, d.hold_ends_at,
+        d.vacuum_before, d.vacuum_version, d.tombstone_grace_secs,
+        cast({GRACE_SECS} AS float8) AS grace,
         nullif(d.created_retention_secs, 0) AS created_secs,
         nullif(d.event_retention_secs, 0) AS event_secs,
         coalesce(t.live_segments, 0) AS live_segments,
@@ -142,7 +143,7 @@ _COUNTED = f"""
 """  # noqa: S608
 # A live segment of a locked dataset is not even tombstoned.
 _AHEAD = " - (a.hour * 3600 - CASE WHEN a.is_live THEN d.grace ELSE 0 END)"
-PLAN = text(f"""
+PLAN = scope.statement(f"""
     {_BEFORE}
     looked_at AS MATERIALIZED (
       SELECT key, hour, cause, is_live, has_successor, is_hidden, is_braked, pin_id,
@@ -156,7 +157,8 @@ PLAN = text(f"""
           THEN {DeletionObstacle.KEPT_FILES:d}
         WHEN a.pin_id IS NOT NULL THEN {DeletionObstacle.PIN:d}
         WHEN a.is_braked THEN {DeletionObstacle.BRAKE:d}
-        WHEN NOT a.has_successor AND {is_held("d", _AHEAD)} THEN {DeletionObstacle.LOCK:d}
+        WHEN NOT a.has_successor AND {is_locked("d", _AHEAD)} THEN {DeletionObstacle.LOCK:d}
+        WHEN NOT a.has_successor AND {is_suspended("d")} THEN {DeletionObstacle.SUSPENDED:d}
         ELSE 0 END AS obstacle
       FROM (SELECT * FROM looked_at UNION ALL {_COUNTED}) a JOIN d ON d.key = a.key
       WHERE a.segments > 0),

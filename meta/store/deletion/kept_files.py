@@ -14,7 +14,7 @@ from sqlalchemy import TextClause, text
 from meta.store.catalog import shown_names
 from meta.store.deletion import tombstones
 from meta.store.deletion.due import GRACE_BEFORE
-from meta.store.engine import pg_arrays
+from meta.store.engine import pg_arrays, scope
 from meta.store.engine.pool import Transaction
 from meta.store.pins import pins
 from meta.store.segments import object_keys, stats
@@ -46,7 +46,7 @@ class KeptDataset:
     name: str
 
 
-_UNNOTED = text(f"""
+_UNNOTED = scope.statement(f"""
     SELECT id, {shown_names.of("datasets")} FROM datasets
     WHERE kept_files IN (1, 2) AND kept_files = {KeptFilesState.REQUESTED:d}
       AND purged_at IS NOT NULL

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from meta.store.catalog import shown_names
 from meta.store.deletion.due import HAS_SUCCESSOR, due_before, is_due
 from meta.store.deletion.holds import IS_BRAKED, IS_HIDDEN, is_holder
-from meta.store.engine import pg_arrays
+from meta.store.engine import pg_arrays, scope
 from meta.store.engine.pool import Transaction
 from meta.store.iceberg import table_expiry
 from meta.store.locks.held_datasets import is_held
@@ -98,7 +98,7 @@ _EXPIRE = text(f"""
 """)  # noqa: S608
 _IS_PINNED = f"EXISTS (SELECT FROM pins p WHERE {is_holder()})"
 _IS_LOCKED = f"{is_held('d')} AND NOT {HAS_SUCCESSOR}"
-_READ = text(f"""
+_READ = scope.statement(f"""
     SELECT d.key, d.id, {shown_names.of("d")}, coalesce(v.horizon, 0), {
     ", ".join(
         f"count(s.id) FILTER (WHERE {condition}),"

@@ -4,7 +4,7 @@
                      |                                                 |
                      +-- continuity: is this the database of before?   +-- driver_errors: typed
                      +-- timelines: versions that a failover may have lost
-                     +-- dataset_scope: datasets that the caller may see
+                     +-- scope: datasets that the caller may see
 
 - `driver_statements` and `pg_arrays` are for the hottest statements, in plain driver text.
 - Lists are pages by keyset (`keyset`), never by an offset.

@@ -18,7 +18,7 @@ from meta.errors import (
     StillReferenced,
     Unavailable,
 )
-from meta.store.engine.operator_causes import cause_of
+from meta.store.engine.operator_causes import cause_of, is_of_policy
 
 # Serialization failure, deadlock, lock timeout, a prepared plan older than the schema: retried.
 STALE_PLAN_SQLSTATE = "0A000"
@@ -80,10 +80,8 @@ def translate_driver(cause: BaseException | None, *, is_lost: bool) -> Exception
         return Conflict(sqlstate)
     if isinstance(cause, psycopg.errors.IntegrityError):
         return _refused_by_constraint(cause)
-    if isinstance(cause, psycopg.errors.QueryCanceled):
-        return StatementTimeout("the query took longer than META_STATEMENT_TIMEOUT_MS")
-    if isinstance(cause, psycopg.errors.NumericValueOutOfRange):
-        return QuotaExceeded("a total of the dataset would exceed 2^63 - 1")
+    if (refusal := _of_call(cause)) is not None:
+        return refusal
     if any(refusal in str(cause) for refusal in _POOLER_REFUSALS):
         return OptionsRefused()
     if (operators := cause_of(cause)) is not None:
@@ -93,17 +91,32 @@ def translate_driver(cause: BaseException | None, *, is_lost: bool) -> Exception
     return None
 
 
+def _of_call(cause: BaseException | None) -> MetaError | None:
+    """The refusal of a call whose statement the database is right to refuse; None = another."""
+    if isinstance(cause, psycopg.errors.QueryCanceled):
+        return StatementTimeout("the query took longer than META_STATEMENT_TIMEOUT_MS")
+    if isinstance(cause, psycopg.errors.NumericValueOutOfRange):
+        return QuotaExceeded("a total of the dataset would exceed 2^63 - 1")
+    return NotFound("there is no such entry") if is_of_policy(cause) else None
+
+
 # PgBouncer as it is installed, and in statement mode.
 _POOLER_REFUSALS = ("unsupported startup parameter", "not allowed in statement pooling mode")
 # Constraints that a name breaks which another entry has.
 _NOUNS = {
     "datasets_name_live_unique": "dataset",
+    "datasets_tenant_name_live_unique": "dataset",
     "datasets_group_name_live_unique": "dataset",
-    "groups_name_live_unique": "group",
+    "groups_tenant_name_live_unique": "group",
     "schemas_name_unique": "schema",
+    "schemas_tenant_name_unique": "schema",
     "views_name_unique": "view",
+    "views_tenant_name_unique": "view",
     "projections_name_unique": "projection",
+    "projections_tenant_name_unique": "projection",
     "ingest_tokens_name_unique": "ingest token",
+    "ingest_tokens_tenant_name_unique": "ingest token",
+    "tenants_name_live_unique": "tenant",
 }
 
 

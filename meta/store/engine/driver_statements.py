@@ -34,7 +34,8 @@ def single_statements(database: Database) -> Iterator[Execute]:
 def fetch_row(database: Database, statement: bytes, values: Sequence[str | None]) -> Sequence[Any]:
     """The only row of a statement with parameters `$1` and so on, in binary form.
 
-    The caller's leaving cancels it. Such a statement may be long: psycopg does not parse it.
+    The caller's leaving cancels it. Such a statement may be long: psycopg does not parse it. It
+    runs as the role of the connection, so one that reads the catalog has the tenant as a parameter.
     """
     with _connection(database) as connection, cancellable(connection):
         cursor = psycopg.RawCursor(connection).execute(statement, values, binary=True)

@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 
+import psycopg
+
 # Seconds after the last occurrence until a cause may count as mended.
 QUIET_SECS = 60.0
 
@@ -67,9 +69,19 @@ _BY_TEXT = (
 )
 
 
+def is_of_policy(error: BaseException | None) -> bool:
+    """True for a row that row-level security hides from its writer: a fault of the call alone."""
+    return (
+        isinstance(error, psycopg.errors.InsufficientPrivilege)
+        and error.diag.source_function == "ExecWithCheckOptions"
+    )
+
+
 def cause_of(error: BaseException | None) -> Cause | None:
     """The cause of an error of psycopg, if an operator has to mend it."""
     sqlstate = getattr(error, "sqlstate", None)
+    if is_of_policy(error):
+        return None
     if sqlstate is not None:
         return _BY_SQLSTATE.get(sqlstate)
     text = str(error)

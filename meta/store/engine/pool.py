@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event, text
 
+from meta import access
 from meta.errors import Unavailable
-from meta.store.engine import connecting, continuity, database_url, timelines
+from meta.store.engine import caller_role, connecting, continuity, database_url, scope, timelines
 from meta.store.engine.call_scope import cancellable
 from meta.store.engine.continuity import Continuity
 from meta.store.engine.driver_errors import POOL_SECS, STALE_PLAN_SQLSTATE, translated
@@ -33,10 +34,12 @@ COMMIT_BATCHES_MAX = 2
 class DatabaseSettings:
     """Settings of Postgres; times in milliseconds.
 
-    `commit_batches` is how many group commits of one kind run side by side.
+    `commit_batches` is how many group commits of one kind run side by side. `caller_role` is the
+    role of transactions of tenants' callers; "" = they have that of the connection.
     """
 
     url: str
+    caller_role: str = ""
     pool_size: int = 16
     lock_timeout_ms: int = 5_000
     statement_timeout_ms: int = 30_000
@@ -51,6 +54,7 @@ class Database:
         self.continuity = Continuity()
         self.causes = OperatorCauses()
         self.pool_size = settings.pool_size
+        self.caller_role = settings.caller_role
         options = (
             f"-c lock_timeout={settings.lock_timeout_ms}"
             f" -c statement_timeout={settings.statement_timeout_ms}"
@@ -90,6 +94,7 @@ class Database:
         noted: dict[Any, Any] = {}
         with translated(), self._writer.begin() as tx, cancellable(driver_connection(tx)):
             continuity.begin(tx.info)
+            self.take_role(tx)
             yield tx
             noted.update(tx.info)
         self.continuity.committed(noted)
@@ -98,17 +103,28 @@ class Database:
     def read(self) -> Iterator[Transaction]:
         """A REPEATABLE READ, READ ONLY transaction: one snapshot for all its statements."""
         with translated(), self._reader.begin() as tx, cancellable(driver_connection(tx)):
+            self.take_role(tx)
             yield tx
 
     @contextmanager
     def single(self) -> Iterator[Transaction]:
-        """A connection on which every statement is its own transaction."""
+        """A connection on which every statement is its own transaction, for no tenant's caller."""
+        assert scope.tenant_key() is None, "a tenant's caller needs a transaction"
         with (
             translated(),
             self._single.connect() as connection,
             cancellable(driver_connection(connection)),
         ):
             yield connection
+
+    def take_role(self, tx: Transaction) -> None:
+        """Let Postgres enforce the caller's tenant, if it has one, until the transaction's end."""
+        caller = access.current.get()
+        if caller.needs_sole_tenant:
+            # All that it reaches is of its tenant. With the role it would see no other.
+            caller_role.require_sole(tx)
+        elif caller.scope.tenant_key is not None and self.caller_role:
+            caller_role.take(tx, self.caller_role, caller.scope.tenant_key)
 
     def _check_connection(self, connection: Any, record: Any) -> None:
         """Refuse a server in recovery; adopt the history of the server if it is not the stored one.
@@ -117,6 +133,7 @@ class Database:
         that its first call meets no token that was revoked after a backup.
         """
         self.continuity.attach(record.info)
+        caller_role.attach(record.info, self.caller_role)
 
         def execute(statement: str) -> object:
             cursor.execute(statement)
@@ -145,7 +162,7 @@ class Database:
 
     def adopt_timeline(self) -> None:
         """Jump the counter if the server's history is not the stored one."""
-        with self.write() as tx:
+        with access.as_server(), self.write() as tx:
             timelines.check(run_in(tx))
 
     @property

@@ -1,4 +1,4 @@
-"""Datasets under a lock, as the loops that delete see them.
+"""Datasets under a lock or of a suspended tenant, as the loops that delete see them.
 
 `datasets.hold_ends_at` repeats the end of the dataset's lock: null if there never was one, infinity
 while it has no end. It stands in the row that such a loop locks, so that a lock and a deletion race
@@ -15,13 +15,26 @@ from meta.store.versions.clock import ago
 # A deletion that fell due under a lock is made so long after its end at the earliest.
 AFTER_SECS = 86_400
 
+_SUSPENDED = "suspended_at IS NOT NULL AND deleted_at IS NULL"
+
 
 def is_held(dataset: str, ahead: str = "") -> str:
-    """True of a row of datasets under a lock that is in force or has ended a moment ago.
+    """True of a row of datasets that keeps its records: it is locked, or its tenant suspended.
 
     With `ahead`, as in " - x", it will be held in so many seconds.
     """
+    return f"({is_locked(dataset, ahead)} OR {is_suspended(dataset)})"
+
+
+def is_locked(dataset: str, ahead: str = "") -> str:
+    """True of a row of datasets under a lock that is in force or has ended a moment ago."""
     return f"coalesce({dataset}.hold_ends_at > {ago(f'{AFTER_SECS}{ahead}')}, false)"
+
+
+def is_suspended(dataset: str) -> str:
+    """True of a row of datasets whose tenant is suspended; a deletion of the tenant counts more."""
+    suspended = f"SELECT key FROM tenants WHERE {_SUSPENDED}"  # noqa: S608
+    return f"{dataset}.tenant_key IN ({suspended})"
 
 
 _AMONG = text(

@@ -14,8 +14,10 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Row, TextClause, Uuid, bindparam, text
 
+from meta import access
 from meta.errors import Locked, NotFound
 from meta.store.catalog.resources import ResourceKind
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.versions.clock import NOW, ago
 
@@ -50,8 +52,9 @@ _TABLES: Mapping[ResourceKind, tuple[str, str]] = {
 
 def _rows(locking: str) -> Mapping[ResourceKind, TextClause]:
     return {
-        kind: text(
-            f"SELECT id FROM {table} WHERE id = ANY(:ids) AND {exists} ORDER BY id {locking}"  # noqa: S608
+        kind: scope.statement(
+            f"SELECT id FROM {table} WHERE id = ANY(:ids) AND {exists}"  # noqa: S608
+            f" AND {scope.reaches(table)} ORDER BY id {locking}"
         ).bindparams(_IDS)
         for kind, (table, exists) in _TABLES.items()
     }
@@ -146,14 +149,14 @@ def keep(tx: Transaction, resources: Mapping[ResourceKind, Collection[UUID]]) ->
 
 def refusal(lock: ResourceLock) -> Locked:
     """The refusal of a change of a locked resource."""
-    noun, ends = lock.kind.noun, ""
+    noun, ends, locked_by = lock.kind.noun, "", access.shown_subject(lock.locked_by)
     if lock.ends_at is not None:
         ends = f" until {lock.ends_at.isoformat()}"
     return Locked(
-        f"{noun} {lock.resource_id} is locked by {lock.locked_by!r}{ends}: {lock.reason}",
+        f"{noun} {lock.resource_id} is locked by {locked_by!r}{ends}: {lock.reason}",
         resource_kind=noun,
         resource_id=lock.resource_id,
-        locked_by=lock.locked_by,
+        locked_by=locked_by,
         lock_reason=lock.reason,
         lock_ends_at="" if lock.ends_at is None else lock.ends_at.isoformat(),
     )

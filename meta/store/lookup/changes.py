@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from meta.errors import ReplyTooLarge, VersionExpired
 from meta.store.catalog import dataset_names, shown_names
-from meta.store.engine import dataset_scope
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lookup
 from meta.store.segments.segments import NUM_COLUMNS, ROW_COLUMNS, STORED_COLUMNS, SegmentRow
@@ -51,7 +51,7 @@ class ChangeBatch:
     through: int
 
 
-_DATASET = text(f"""
+_DATASET = scope.statement(f"""
     SELECT d.key, d.id, d.deletion_horizon FROM datasets d
     WHERE {shown_names.is_live("d", "cast(:name AS text)")}
 """)  # noqa: S608
@@ -97,7 +97,7 @@ def resolve(tx: Transaction, name: str, since: int) -> WatchedDataset:
     """
     lookup.readable_version(tx, versions.snapshot(tx), since, field="since_version")
     row = tx.execute(_DATASET, {"name": name}).one_or_none()
-    if row is None or not dataset_scope.is_visible(row.id):
+    if row is None or not scope.is_visible(row.id):
         raise dataset_names.missing(tx, name)
     if since < row.deletion_horizon:
         raise VersionExpired(

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from meta.store.engine import dataset_scope, pg_arrays
+from meta.store.engine import pg_arrays, scope
 from meta.store.engine.pool import Transaction
 from meta.store.lookup import lookup
 from meta.store.versions import versions
@@ -46,11 +46,12 @@ _NUMBERS = """CASE WHEN k.records_counted THEN k.live_records END AS records,
        ORDER BY dataset_key DESC, end_ns DESC, id DESC LIMIT 1) AS end_ns"""
 _CURRENT = text(f"SELECT {_NUMBERS} FROM dataset_stats k WHERE k.dataset_key = :key")  # noqa: S608
 # Each dataset is looked up, so that the ids lead.
-_OF_SEVERAL = text(f"""
+_OF_SEVERAL = scope.statement(f"""
     SELECT d.id, {_NUMBERS}
     FROM unnest(cast(:ids AS uuid[])) AS w (id)
       CROSS JOIN LATERAL (
-        SELECT id, key FROM datasets WHERE id = w.id AND deleted_at IS NULL OFFSET 0) d
+        SELECT id, key FROM datasets
+        WHERE id = w.id AND deleted_at IS NULL AND {scope.reaches("datasets")} OFFSET 0) d
       CROSS JOIN LATERAL (SELECT * FROM dataset_stats WHERE dataset_key = d.key OFFSET 0) k
     ORDER BY d.id
 """)  # noqa: S608
@@ -79,6 +80,6 @@ def read(tx: Transaction, identifier: UUID | str, requested: int | None) -> Data
 def read_several(tx: Transaction, dataset_ids: Sequence[UUID]) -> dict[UUID, DatasetNumbers]:
     """The current numbers of those of some datasets that are live and that the caller may see."""
     version = versions.snapshot(tx).version
-    visible = [each for each in dataset_ids if dataset_scope.is_visible(each)]
+    visible = [each for each in dataset_ids if scope.is_visible(each)]
     rows = tx.execute(_OF_SEVERAL, {"ids": pg_arrays.uuids(visible)})
     return {row[0]: DatasetNumbers(version, *row[1:]) for row in rows}

@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
-from meta.store.engine import dataset_scope
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.segments import segments
 from meta.store.segments.segments import SegmentRow
@@ -40,9 +40,10 @@ class Whereabouts:
     places: tuple[Place, ...]
 
 
-_STATE = text(
-    "SELECT m.history_floor, d.deletion_horizon"
+_STATE = scope.statement(
+    "SELECT m.history_floor, d.deletion_horizon"  # noqa: S608
     " FROM meta_state m LEFT JOIN datasets d ON d.id = :dataset AND d.deleted_at IS NULL"
+    f" AND {scope.reaches('d')}"
 )
 # The first registration after the version gives its entry's offset then. Without one, the entry is
 # still there, or above if nothing between is its own. A removed entry's streams have no babies
@@ -99,7 +100,7 @@ def offsets_at(tx: Transaction, dataset_id: UUID, version: int) -> tuple[int, di
 
     Raises NotFound, or VersionExpired if its history is deleted.
     """
-    dataset_scope.require(dataset_id)
+    scope.require(dataset_id)
     current = versions.current(tx)
     state = tx.execute(_STATE, {"dataset": dataset_id}).one()
     if state.deletion_horizon is None:

@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from meta.errors import NotFound
 from meta.store.catalog import shown_names
-from meta.store.engine import pg_arrays
+from meta.store.engine import pg_arrays, scope
 from meta.store.engine.pool import Transaction
 
 # Segments without a row whose merges are looked for; each look-up reads the merges of seconds.
@@ -111,7 +111,7 @@ _BOTH_WAYS = text("""
       UNION SELECT l.input_id FROM before b JOIN segment_lineage l ON l.output_id = b.id)
     SELECT id FROM after UNION ALL SELECT id FROM before LIMIT :most
 """)
-_SEGMENTS = text(f"""
+_SEGMENTS = scope.statement(f"""
     SELECT n.id, d.id, {shown_names.of("d")}, s.created_version, {_NANOS.format("s.created_at")},
            s.tombstone_version, {_NANOS.format("s.tombstone_at")}, s.number_of_events,
            s.compressed_size_bytes, s.merge_count, i.task_id, s.quarantined_at IS NOT NULL

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Row, text
+from sqlalchemy import Row
 
 from meta.errors import InvalidArgument, NotFound, VersionExpired
 from meta.store.catalog import dataset_names, shown_names
-from meta.store.engine import continuity, dataset_scope
+from meta.store.engine import continuity, scope
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
 from meta.store.versions.clock import NOW
@@ -35,13 +35,23 @@ class VisibleDataset(NamedTuple):
     id: UUID
 
 
-def datasets_sql(version: str, names: str, visible: str, *, names_all: bool = False) -> str:
+class TenantParameters(NamedTuple):
+    """SQL of the key of the tenant that is reached, NULL = all, and of that of names."""
+
+    reached: str
+    naming: str
+
+
+def datasets_sql(
+    version: str, names: str, visible: str, tenants: TenantParameters, *, names_all: bool = False
+) -> str:
     """SQL of the datasets that are visible at a version: some by their names then, or all.
 
     They have names if they are asked for by name, or with `names_all`.
     """
     names, visible = f"cast({names} AS text[])", f"cast({visible} AS uuid[])"
-    name = shown_names.at("d", "v", version)
+    reached, naming = f"cast({tenants.reached} AS integer)", tenants.naming
+    name = shown_names.at("d", "v", version, naming)
     shown = name if names_all else f"CASE WHEN {names} IS NOT NULL THEN {name} END"
     return f"""
     SELECT d.key, d.id, {shown} AS name, d.deletion_horizon,
@@ -49,16 +59,20 @@ def datasets_sql(version: str, names: str, visible: str, *, names_all: bool = Fa
              SELECT FROM pins p WHERE p.dataset_key = d.key AND p.version = {version}
                AND p.expires_at > {NOW}) AS is_pinned
     FROM datasets d JOIN dataset_visibility v ON v.dataset_key = d.key
-    WHERE ({names} IS NULL OR d.key = ANY(ARRAY({shown_names.keys(names)})))
+    WHERE ({names} IS NULL OR d.key = ANY(ARRAY({shown_names.keys(names, naming)})))
       AND ({names} IS NULL OR {name} = ANY({names}))
       AND ({visible} IS NULL OR d.id = ANY({visible}))
+      AND ({reached} IS NULL OR d.tenant_key = {reached})
       AND v.from_version <= {version} AND (v.to_version IS NULL OR v.to_version > {version})
     ORDER BY d.key
     """  # noqa: S608
 
 
-_DATASETS = text(datasets_sql(":version", ":names", ":visible", names_all=True))
-_BY_ID = text(datasets_sql(":version", "NULL", "ARRAY[:id]", names_all=True))
+_TENANTS = TenantParameters(":tenant", ":naming_tenant")
+_DATASETS = scope.statement(
+    datasets_sql(":version", ":names", ":visible", _TENANTS, names_all=True)
+)
+_BY_ID = scope.statement(datasets_sql(":version", "NULL", "ARRAY[:id]", _TENANTS, names_all=True))
 
 
 def readable_version(
@@ -90,7 +104,7 @@ def visible_datasets(
     every page of a cursor gets the same.
     Raises NotFound for an unknown name, VersionExpired if objects may be deleted.
     """
-    visible = dataset_scope.visible_ids()
+    visible = scope.visible_ids()
     values = {"names": list(names) or None, "version": version, "visible": visible}
     rows = tx.execute(_DATASETS, values).all()
     if unknown := set(names) - {row.name for row in rows}:
@@ -106,7 +120,7 @@ def visible_dataset(tx: Transaction, identifier: UUID | str, version: int) -> Vi
     if isinstance(identifier, str):
         return visible_datasets(tx, [identifier], version)[0]
     rows = tx.execute(_BY_ID, {"id": identifier, "version": version}).all()
-    if not rows or not dataset_scope.is_visible(identifier):
+    if not rows or not scope.is_visible(identifier):
         raise NotFound("there is no such dataset", dataset=identifier)
     return _readable(rows, version)[0]
 

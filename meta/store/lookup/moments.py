@@ -1,9 +1,7 @@
 """The version that a dataset had at a time, by the name that it had then."""
 
-from sqlalchemy import text
-
 from meta.store.catalog import dataset_names, shown_names
-from meta.store.engine import dataset_scope
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.versions.clock import ago
 
@@ -11,7 +9,7 @@ from meta.store.versions.clock import ago
 # removal: within the grace of now, and behind the last vacuum, nothing at or below the horizon is
 # later than the time. A hidden one has no time of removal; the ledger has it. The version is one at
 # which the dataset had the name, though a rename changes no segment.
-_AT_TIME = text(f"""
+_AT_TIME = scope.statement(f"""
     WITH moment AS (
       SELECT timestamptz 'epoch' + (:nanos / 1000) * interval '1 microsecond' AS at
     ), candidates AS (
@@ -25,7 +23,8 @@ _AT_TIME = text(f"""
         lead(v.from_time) OVER own AS to_time
       FROM candidates c JOIN datasets d ON d.key = c.key
         JOIN dataset_visibility v ON v.dataset_key = d.key
-      WHERE cast(:visible AS uuid[]) IS NULL OR d.id = ANY(:visible)
+      WHERE (cast(:visible AS uuid[]) IS NULL OR d.id = ANY(:visible))
+        AND d.tenant_key = :naming_tenant
       WINDOW own AS (PARTITION BY v.dataset_key ORDER BY v.from_version)
     ), group_names AS (
       SELECT g.id, coalesce(h.name, g.name) AS name, h.from_version, h.to_version, h.from_time,
@@ -73,7 +72,7 @@ def version_at(tx: Transaction, dataset_name: str, nanos: int, grace_secs: float
         "name": dataset_name,
         "nanos": nanos,
         "grace": grace_secs,
-        "visible": dataset_scope.visible_ids(),
+        "visible": scope.visible_ids(),
     }
     version = tx.execute(_AT_TIME, values).scalar_one_or_none()
     if version is None:

@@ -9,15 +9,16 @@ has the same rules, and the errors.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from meta.errors import Unavailable
-from meta.store.engine import dataset_scope, driver_statements, pg_arrays
+from meta.store.engine import driver_statements, pg_arrays, scope
 from meta.store.engine.pool import Database
 from meta.store.engine.timelines import IS_CURRENT
 from meta.store.lookup.held_classes import NEW_SEGMENTS_MAX, NONE_KNOWN, KnownClasses
-from meta.store.lookup.lookup import INT64_MIN, Position, datasets_sql
+from meta.store.lookup.lookup import INT64_MIN, Position, TenantParameters, datasets_sql
+from meta.store.lookup.page_parts import PagePart, SegmentColumns
 from meta.store.segments.segments import DURATION_CLASS_MAX, class_span_nanos
 from meta.store.versions.versions import IS_LOST
 
@@ -60,38 +61,6 @@ class PageQuery:
         )
 
 
-class SegmentColumns(NamedTuple):
-    """Columns of the table of segments, in the order of a page."""
-
-    message: Sequence[bytes] = ()
-    created_version: Sequence[int] = ()
-    tombstone_version: Sequence[int | None] = ()
-    crc32c: Sequence[int | None] = ()
-    foreign_file: Sequence[bytes | None] = ()
-    facts: Sequence[bytes | None] = ()
-
-
-class PagePart(NamedTuple):
-    """A part of a page as its statement answers it, with the segment behind it, if there is one.
-
-    `new_masks` has the key, from bit 18 on, and classes of a dataset with new segments,
-    `unknown_keys` those whose classes are not known. `last_key` is that of the part, None if there
-    are no datasets behind it. `pairs` has for each segment the key of its dataset, from bit 5 on,
-    and its class. Of a page that is not readable only the first four are answers.
-    """
-
-    is_readable: bool
-    is_current: bool
-    counter: int
-    now_secs: int
-    version: int
-    new_masks: Sequence[int]
-    unknown_keys: Sequence[int]
-    last_key: int | None
-    pairs: Sequence[int]
-    columns: SegmentColumns
-
-
 _COLUMNS = ", ".join(SegmentColumns._fields)
 # Null for no rows.
 _ARRAYS = ", ".join(f"array_agg({column})" for column in SegmentColumns._fields)
@@ -102,6 +71,8 @@ _TYPES = {
     "store_names": "text[]",
     "names": "text[]",
     "visible": "uuid[]",
+    "tenant": "integer",
+    "naming_tenant": "integer",
     "requested": "bigint",
     "min_version": "bigint",
     "known_keys": "integer[]",
@@ -129,7 +100,8 @@ _PARAMETERS = {name: f"${n}::{kind}" for n, (name, kind) in enumerate(_TYPES.ite
 # plan seem cheaper than the generic one, and planning takes longer than running.
 _PAGE = f"""
 WITH asked AS MATERIALIZED (
-  SELECT :names AS names, :visible AS visible, :known_keys AS known_keys,
+  SELECT :names AS names, :visible AS visible, :tenant AS tenant,
+         :naming_tenant AS naming_tenant, :known_keys AS known_keys,
          :known_versions AS known_versions, :known_masks AS known_masks,
          :start_ns AS start_ns, :last_ns AS last_ns, :most AS most),
 state AS MATERIALIZED (
@@ -141,6 +113,7 @@ visible AS MATERIALIZED ({
         version="(SELECT version FROM state)",
         names="(SELECT names FROM asked)",
         visible="(SELECT visible FROM asked)",
+        tenants=TenantParameters("(SELECT tenant FROM asked)", "(SELECT naming_tenant FROM asked)"),
     )
 }),
 batch AS MATERIALIZED (
@@ -211,8 +184,11 @@ SELECT {_KNOWS_STORES.format(store_names="$3::text[]")}, {_ARRAYS}
 FROM (SELECT {_COLUMNS}
       FROM unnest($1::uuid[]) WITH ORDINALITY asked (segment_id, place)
            JOIN segments ON id = segment_id
-      WHERE $2::uuid[] IS NULL
-         OR dataset_key IN (SELECT key FROM datasets WHERE id = ANY($2::uuid[]))
+      WHERE ($2::uuid[] IS NULL
+             OR dataset_key IN (SELECT key FROM datasets WHERE id = ANY($2::uuid[])))
+        AND ($4::integer IS NULL
+             OR EXISTS (SELECT FROM datasets d
+                        WHERE d.key = dataset_key AND d.tenant_key = $4::integer))
       ORDER BY place) r
 """.encode()  # noqa: S608
 
@@ -235,7 +211,13 @@ class SegmentStatements:
 
         Tombstoned ones too.
         """
-        values = [pg_arrays.uuids(ids), _visible(), pg_arrays.quoted(self.store_names)]
+        tenant = scope.tenant_key()
+        values = [
+            pg_arrays.uuids(ids),
+            _visible(),
+            pg_arrays.quoted(self.store_names),
+            None if tenant is None else str(tenant),
+        ]
         knows_stores, *arrays = driver_statements.fetch_row(database, _BY_IDS, values)
         if not knows_stores:
             raise Unavailable("this server lacks an object store of another one")
@@ -249,6 +231,8 @@ class SegmentStatements:
             "min_version": query.min_version,
             "names": pg_arrays.quoted(query.names) if query.names else None,
             "visible": _visible(),
+            "tenant": scope.tenant_key(),
+            "naming_tenant": scope.naming_key(),
             "known_keys": query.classes.keys,
             "known_versions": query.classes.versions,
             "known_masks": query.classes.masks,
@@ -272,7 +256,7 @@ def _columns(arrays: Sequence[Any]) -> SegmentColumns:
 
 
 def _visible() -> str | None:
-    visible = dataset_scope.visible_ids()
+    visible = scope.visible_ids()
     return None if visible is None else pg_arrays.uuids(visible)
 
 

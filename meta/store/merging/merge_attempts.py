@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import text
-
 from meta.store.catalog import shown_names
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 
 ATTEMPTS_OF_TASK_MAX = 20
@@ -35,7 +34,7 @@ class ListedAttempt:
 
 _NANOS = "coalesce((extract(epoch FROM {}) * 1000000)::bigint * 1000, 0)"
 # The two indexes of tasks that are held, and that are finished.
-_READ = text(f"""
+_READ = scope.statement(f"""
     WITH tasks AS (
       (SELECT * FROM merge_tasks WHERE state = 1 AND free_at IS NOT NULL
        ORDER BY free_at DESC LIMIT :most)

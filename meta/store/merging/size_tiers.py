@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from meta.store.engine import call_scope, dataset_scope
+from meta.store.engine import call_scope, scope
 from meta.store.engine.pool import Transaction
 from meta.store.merging.merge_planning import SegmentFilter
 from meta.store.segments.stats import INT64_MAX
@@ -51,12 +51,13 @@ class _Creation(NamedTuple):
     segment_id: UUID
 
 
-_DATASETS = text("""
+_DATASETS = scope.statement(f"""
     SELECT key FROM datasets
     WHERE deleted_at IS NULL AND (cast(:key AS integer) IS NULL OR key = :key)
       AND (cast(:visible AS uuid[]) IS NULL OR id = ANY(:visible))
+      AND {scope.reaches("datasets")}
     ORDER BY key
-""")
+""")  # noqa: S608
 _BOUNDS = text("""
     SELECT now() - make_interval(secs => :max_age_secs),
            now() - make_interval(secs => :min_age_secs)
@@ -104,7 +105,7 @@ def read(
         "most": rows_at_once,
     }
     tiers: dict[int, SizeTier] = {}
-    chosen = {"key": dataset_key, "visible": dataset_scope.visible_ids()}
+    chosen = {"key": dataset_key, "visible": scope.visible_ids()}
     for key in tx.execute(_DATASETS, chosen).scalars().all():
         behind: _Creation | None = begin
         while behind is not None:

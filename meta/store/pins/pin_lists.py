@@ -7,7 +7,7 @@ from sqlalchemy import Select, func, literal_column, select, text
 
 from meta import access
 from meta.store.catalog import shown_names
-from meta.store.engine import dataset_scope, keyset
+from meta.store.engine import keyset, scope
 from meta.store.engine.pool import Transaction
 from meta.store.pins.pins import PIN_COLUMNS, PinRow, is_operator
 from meta.store.tables.catalog import datasets
@@ -50,9 +50,9 @@ HELD = f"""
 _LISTED: Select[*tuple[Any, ...]] = (
     select(pins.c.id, func.octet_length(pins.c.owner) + func.octet_length(shown_names.column()))
     .join(datasets, datasets.c.key == pins.c.dataset_key)
-    .where(pins.c.expires_at > literal_column(NOW))
+    .where(pins.c.expires_at > literal_column(NOW), scope.is_reached(datasets.c.tenant_key))
 )
-_BY_IDS = text(
+_BY_IDS = scope.statement(
     f"SELECT {PIN_COLUMNS} FROM pins p JOIN datasets d ON d.key = p.dataset_key"  # noqa: S608
     " WHERE p.id = ANY(:ids)"
 )
@@ -84,11 +84,11 @@ def list_page(
         (pins.c.owner, owner),
     )
     equal = (column == value for column, value in chosen if value is not None)
-    statement = _LISTED.where(*equal)
-    visible = dataset_scope.visible_ids()
+    listed = _LISTED.where(*equal)
+    visible = scope.visible_ids()
     if visible is not None:
-        statement = statement.where(datasets.c.id.in_(visible))
-    return keyset.read_rows(tx, statement, window, _BY_IDS, PinRow)
+        listed = listed.where(datasets.c.id.in_(visible))
+    return keyset.read_rows(tx, listed, window, _BY_IDS, PinRow)
 
 
 def totals(tx: Transaction) -> PinTotals:

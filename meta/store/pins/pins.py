@@ -23,9 +23,9 @@ from meta import access
 from meta.errors import NameTaken, NotFound, QuotaExceeded, VersionExpired
 from meta.roles import Role
 from meta.store.catalog import shown_names
-from meta.store.engine import timelines
-from meta.store.engine.dataset_scope import is_visible
+from meta.store.engine import scope, timelines
 from meta.store.engine.pool import TimelineChanged, Transaction, run_in
+from meta.store.engine.scope import is_visible
 from meta.store.lookup import lookup, moments
 from meta.store.versions import versions
 from meta.store.versions.clock import NOW
@@ -62,7 +62,7 @@ def check_number(tx: Transaction, principal: str, owner: str, limits: PinLimits)
     total, owned = tx.execute(_COUNT, {"principal": principal, "owner": owner}).one()
     if owned >= limits.per_owner:
         raise QuotaExceeded(
-            f"{principal or owner!r} has {owned} pins already", limit=limits.per_owner
+            f"{_holder(principal, owner)!r} has {owned} pins already", limit=limits.per_owner
         )
     if total >= limits.total:
         raise QuotaExceeded(f"there are {total} pins already", limit=limits.total)
@@ -76,16 +76,20 @@ def check_bytes(
     others = int(tx.execute(_HELD_BY_OTHERS, values).scalar_one())
     if others + held_bytes > limits.held_bytes_per_owner:
         raise QuotaExceeded(
-            f"pins of {principal or owner!r} would hold {others + held_bytes} bytes of segments"
-            f" that are to be deleted, more than {limits.held_bytes_per_owner}",
+            f"pins of {_holder(principal, owner)!r} would hold {others + held_bytes} bytes of"
+            f" segments that are to be deleted, more than {limits.held_bytes_per_owner}",
             limit=limits.held_bytes_per_owner,
         )
+
+
+def _holder(principal: str, owner: str) -> str:
+    return access.shown_subject(principal) or owner
 
 
 def principal_of_caller() -> str:
     """The principal of pins that the caller takes; "" = nobody."""
     caller = access.current.get()
-    return "" if caller == access.ANONYMOUS else caller.subject
+    return "" if caller.is_anonymous else caller.subject
 
 
 def is_operator() -> bool:
@@ -179,9 +183,9 @@ PIN_COLUMNS = f"""
     p.held_segments, p.held_bytes, p.holds_changes, p.principal
 """  # noqa: S608
 _TAKE_TURNS = text("SELECT pg_advisory_xact_lock(:key)")
-_FIND = text(
+_FIND = scope.statement(
     f"SELECT {PIN_COLUMNS} FROM pins p JOIN datasets d ON d.key = p.dataset_key"  # noqa: S608
-    f" WHERE p.id = :id AND p.expires_at > {NOW}"
+    f" WHERE p.id = :id AND p.expires_at > {NOW} AND {scope.reaches('d')}"
 )
 # Others that have expired are removed in the background; this one's id may be used again.
 _FORGET = text(f"DELETE FROM pins WHERE id = :id AND expires_at <= {NOW}")  # noqa: S608

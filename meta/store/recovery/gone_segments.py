@@ -7,9 +7,10 @@ from uuid import UUID
 from sqlalchemy import text
 
 from meta.store.catalog import shown_names
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 
-_LIVE = text(f"""
+_LIVE = scope.statement(f"""
     SELECT s.id, d.id::text, {shown_names.of("d")}, s.number_of_events
     FROM segments s JOIN datasets d ON d.key = s.dataset_key
     WHERE s.id = ANY(:ids) AND s.tombstone_version IS NULL AND d.deleted_at IS NULL ORDER BY s.id

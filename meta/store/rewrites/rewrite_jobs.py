@@ -16,7 +16,7 @@ from sqlalchemy import text
 from meta.errors import NotFound, RewriteUnfinished
 from meta.store.access import audit
 from meta.store.catalog import datasets, shown_names
-from meta.store.engine import dataset_scope
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_planning, merge_tasks
 from meta.store.segments import stats
@@ -131,7 +131,10 @@ _COUNT, _COUNT_ELSEWHERE = (
 _SET_TOTAL = text(
     "UPDATE rewrite_jobs SET total_segments = :segments, total_bytes = :bytes WHERE id = :id"
 )
-_DATASET = text("SELECT key FROM datasets WHERE id = :dataset AND deleted_at IS NULL")
+_DATASET = scope.statement(
+    "SELECT key FROM datasets WHERE id = :dataset AND deleted_at IS NULL"  # noqa: S608
+    f" AND {scope.reaches('datasets')}"
+)
 _COMPUTED = {
     "dataset_id": "d.id",
     "dataset_name": shown_names.of("d"),
@@ -145,9 +148,9 @@ _COLUMNS = ", ".join(
     _COMPUTED.get(field.name, f"j.{field.name}") for field in fields(RewriteJobRow)
 )
 _ROWS = f"SELECT {_COLUMNS} FROM rewrite_jobs j JOIN datasets d ON d.key = j.dataset_key"  # noqa: S608
-_GET = text(f"{_ROWS} WHERE j.id = :id")
-_LIST = text(f"""
-    {_ROWS} WHERE cast(:dataset AS uuid) IS NULL OR d.id = :dataset
+_GET = scope.statement(f"{_ROWS} WHERE j.id = :id AND {scope.reaches('d')}")
+_LIST = scope.statement(f"""
+    {_ROWS} WHERE (cast(:dataset AS uuid) IS NULL OR d.id = :dataset) AND {scope.reaches("d")}
     ORDER BY j.state > 2, j.id DESC LIMIT :most
 """)
 _UNFINISHED = text("SELECT id FROM rewrite_jobs WHERE dataset_key = :key AND state < 3")
@@ -278,7 +281,7 @@ def cancel_unclaimed(tx: Transaction, job_id: UUID) -> None:
 
 def count_formats(tx: Transaction, dataset_id: UUID) -> Sequence[FormatCount]:
     """Count a dataset's live segments by format. Raises NotFound."""
-    dataset_scope.require(dataset_id)
+    scope.require(dataset_id)
     rows = tx.execute(_FORMATS, {"key": _dataset_key(tx, dataset_id), "most": FORMATS_MAX})
     return [FormatCount(*row) for row in rows]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import text
 
-from meta.store.engine import dataset_scope, pg_arrays
+from meta.store.engine import pg_arrays, scope
 from meta.store.engine.pool import Transaction
 
 INT64_MAX = 2**63 - 1
@@ -46,9 +46,9 @@ _SUMS = ", ".join(
     for field in fields(DatasetTotals)
 )
 _READ_ONE = text(f"SELECT {_SUMS} FROM dataset_stats k WHERE k.dataset_key = :key")  # noqa: S608
-_READ_ALL = text(f"""
+_READ_ALL = scope.statement(f"""
     SELECT {_SUMS} FROM dataset_stats k JOIN datasets d ON d.key = k.dataset_key
-    WHERE d.deleted_at IS NULL
+    WHERE d.deleted_at IS NULL AND {scope.reaches("d")}
       AND (cast(:visible AS uuid[]) IS NULL OR d.id = ANY(cast(:visible AS uuid[])))
 """)  # noqa: S608
 # Rows are locked in the order of their keys, so that two calls wait and do not deadlock.
@@ -113,4 +113,4 @@ def read(tx: Transaction, dataset_key: int | None) -> DatasetTotals:
     """The counters of one dataset; None = of all live ones that the caller may see."""
     if dataset_key is not None:
         return DatasetTotals(*tx.execute(_READ_ONE, {"key": dataset_key}).one())
-    return DatasetTotals(*tx.execute(_READ_ALL, {"visible": dataset_scope.visible_ids()}).one())
+    return DatasetTotals(*tx.execute(_READ_ALL, {"visible": scope.visible_ids()}).one())

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import text
-
 from meta.store.catalog import shown_names
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 
 # The label of the others; a dataset of this name is one of them.
 OTHER = "other"
-_TOTALS = text(f"""
+_TOTALS = scope.statement(f"""
     SELECT CASE WHEN m.dataset_id IS NULL THEN :other ELSE {shown_names.of("d")} END AS name,
       sum(s.live_segments)::bigint, sum(s.live_compressed_size_bytes)::bigint
     FROM datasets d JOIN dataset_stats s ON s.dataset_key = d.key

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import text
-
 from meta.store.catalog import shown_names
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.streams.detached_streams import IS_DETACHED
 from meta.store.streams.streams import COLLECTOR_ID_SQL
@@ -149,7 +148,10 @@ _OF_ONE = f"""{_PENDING}, behind AS MATERIALIZED (
       SELECT count(*) FILTER (WHERE is_cut) AS streams FROM looked
     )"""  # noqa: S608
 _NANOS = "(extract(epoch FROM {}) * 1000000)::bigint * 1000"
-_ASKED = "deleted_at IS NULL AND (cast(:dataset AS uuid) IS NULL OR id = :dataset)"
+_ASKED = (
+    "deleted_at IS NULL AND (cast(:dataset AS uuid) IS NULL OR id = :dataset)"
+    f" AND {scope.reaches('datasets')}"
+)
 # Look-ups and a hashed NOT IN: no estimate makes the planner compare all pairs.
 _LISTED = f""", oldest AS MATERIALIZED (
       SELECT DISTINCT ON (dataset_id) dataset_id, stream_id, "offset", committed_at,
@@ -159,7 +161,9 @@ _LISTED = f""", oldest AS MATERIALIZED (
       ORDER BY dataset_id, committed_at, stream_id
     ), alive AS MATERIALIZED (
       SELECT d.name, o.* FROM oldest o CROSS JOIN LATERAL (
-          SELECT name FROM datasets WHERE id = o.dataset_id AND deleted_at IS NULL OFFSET 0) d
+          SELECT name FROM datasets
+          WHERE id = o.dataset_id AND deleted_at IS NULL AND {scope.reaches("datasets")}
+          OFFSET 0) d
     ), fresh AS (
       SELECT name, id, NULL::uuid, NULL::bigint, NULL::timestamptz, 0, 0, false FROM datasets
       WHERE {_ASKED} AND :include_fresh AND id NOT IN (SELECT dataset_id FROM alive)
@@ -188,8 +192,8 @@ _LISTED = f""", oldest AS MATERIALIZED (
             WHERE segment_id IS NOT NULL LIMIT 1) r ON true) l ON true
     ORDER BY nullif(l.oldest, 0) NULLS LAST, 5
 """  # noqa: S608
-_ALL = text(_OF_ALL + _LISTED)
-_ONE = text(_OF_ONE + _LISTED)
+_ALL = scope.statement(_OF_ALL + _LISTED)
+_ONE = scope.statement(_OF_ONE + _LISTED)
 
 
 def read(tx: Transaction, most: int, *, include_fresh: bool) -> FreshnessPage:

@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from meta.store.catalog import shown_names
-from meta.store.engine import pg_arrays
+from meta.store.engine import pg_arrays, scope
 from meta.store.engine.pool import Transaction
 from meta.store.streams import merged_offsets
 from meta.store.streams.detached_streams import IS_DETACHED
@@ -97,7 +97,7 @@ _STREAMS = text(f"""
     ORDER BY f.id
 """)  # noqa: S608
 # One more than asked for, which tells that there are more.
-_ENTRIES = text(f"""
+_ENTRIES = scope.statement(f"""
     WITH w AS MATERIALIZED (
       SELECT * FROM unnest(cast(:ids AS uuid[]), cast(:floors AS bigint[])) AS w (id, floor)
     ), behind AS MATERIALIZED (

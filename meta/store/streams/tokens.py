@@ -10,7 +10,7 @@ from sqlalchemy import Select, func, select, text
 
 from meta.errors import NotFound, QuotaExceeded
 from meta.store.access import catalog_authors
-from meta.store.engine import keyset
+from meta.store.engine import keyset, scope
 from meta.store.engine.pool import Transaction
 from meta.store.tables.streams import ingest_tokens
 from meta.store.versions import versions
@@ -53,7 +53,8 @@ _COLUMNS = (
 )
 _ALL = f"SELECT {_COLUMNS} FROM ingest_tokens"  # noqa: S608
 _LOCKS: tuple[Lock, ...] = ("", "FOR SHARE", "FOR UPDATE")
-_BY_ID = {lock: text(f"{_ALL} WHERE id = :id {lock}") for lock in _LOCKS}
+_REACHED = scope.reaches("ingest_tokens")
+_BY_ID = {lock: scope.statement(f"{_ALL} WHERE id = :id AND {_REACHED} {lock}") for lock in _LOCKS}
 _IN_ORDER = text(f"{_ALL} ORDER BY id")
 _ACTIVE = text(f"{_ALL} WHERE revoked_at IS NULL ORDER BY id")
 _ACTIVE_PAGE = text(f"{_ALL} WHERE id > :after AND revoked_at IS NULL ORDER BY id LIMIT :most")
@@ -66,29 +67,31 @@ _CHANGED = text(f"""
 _BY_DIGESTS = text(
     f"SELECT {_COLUMNS}, digest FROM ingest_tokens WHERE digest = ANY(cast(:digests AS bytea[]))"  # noqa: S608
 )
-_BY_IDS = text(f"{_ALL} WHERE id = ANY(cast(:ids AS uuid[]))")
+_BY_IDS = scope.statement(f"{_ALL} WHERE id = ANY(cast(:ids AS uuid[])) AND {_REACHED}")
 _REHASH = text(
     "UPDATE ingest_tokens SET digest = :digest, pepper = :fingerprint WHERE digest = :stored"
 )
 _LISTED: Select[*tuple[Any, ...]] = select(
     ingest_tokens.c.id,
     func.octet_length(ingest_tokens.c.name) + catalog_authors.size_of(ingest_tokens.c.id),
-)
+).where(ingest_tokens.c.tenant_key == scope.NAMING_TENANT)
 _COUNT = text("SELECT count(*) FROM ingest_tokens")
 _COUNT_ACTIVE = text("SELECT count(*) FROM ingest_tokens WHERE revoked_at IS NULL")
-_INSERT = text(f"""
+_INSERT = scope.statement(f"""
     INSERT INTO ingest_tokens (id, name, digest, pepper, hint, logs_dataset_id,
-      traces_dataset_id, metrics_dataset_id)
-    VALUES (:id, :name, :digest, :pepper, :hint, :dataset, :dataset, :dataset)
+      traces_dataset_id, metrics_dataset_id, tenant_key)
+    VALUES (:id, :name, :digest, :pepper, :hint, :dataset, :dataset, :dataset, :naming_tenant)
     RETURNING {_COLUMNS}
 """)  # noqa: S608
 _STAMP = text("UPDATE ingest_tokens SET changed_version = :version WHERE id = :token")
-_REVOKE = text("UPDATE ingest_tokens SET revoked_at = now() WHERE id = :token")
-_ROUTE = text("""
+_REVOKE = scope.statement(
+    f"UPDATE ingest_tokens SET revoked_at = now() WHERE id = :token AND {_REACHED}"  # noqa: S608
+)
+_ROUTE = scope.statement(f"""
     UPDATE ingest_tokens SET logs_dataset_id = :logs, traces_dataset_id = :traces,
-      metrics_dataset_id = :metrics WHERE id = :token
-""")
-_DELETE = text("DELETE FROM ingest_tokens WHERE id = :token")
+      metrics_dataset_id = :metrics WHERE id = :token AND {_REACHED}
+""")  # noqa: S608
+_DELETE = scope.statement(f"DELETE FROM ingest_tokens WHERE id = :token AND {_REACHED}")  # noqa: S608
 
 
 def find_by_digests(tx: Transaction, digests: Sequence[bytes]) -> tuple[IngestToken, bytes] | None:

@@ -18,6 +18,7 @@ from meta.store.tables import (
     segments,
     server,
     streams,
+    tenants,
 )
 from meta.store.tables.columns import metadata
 
@@ -35,4 +36,5 @@ __all__ = [
     "segments",
     "server",
     "streams",
+    "tenants",
 ]

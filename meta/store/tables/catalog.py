@@ -17,7 +17,7 @@ from sqlalchemy import (
     text,
 )
 
-from meta.store.tables.columns import metadata, moment, now
+from meta.store.tables.columns import metadata, moment, now, tenant_key
 
 datasets = Table(
     "datasets",
@@ -76,10 +76,13 @@ datasets = Table(
     # The last vacuum made tombstones of before this time, and up to this version, due.
     moment("vacuum_before"),
     Column("vacuum_version", BigInteger),
-    # It rises with each change of the name, the title or the group, by a trigger.
+    # It rises with each change of the name, the title, the group or the tenant, by a trigger.
     Column("name_number", BigInteger, nullable=False, server_default=text("1")),
     # The number whose name the bucket has; -1 = none, NULL = `catalog reconcile` reads it there.
     Column("noted_number", BigInteger, server_default=text("-1")),
+    tenant_key(),
+    # Version of the last move to another tenant; 0 = there was none.
+    Column("moved_version", BigInteger, nullable=False, server_default=text("0")),
 )
 
 
@@ -95,6 +98,7 @@ dataset_visibility = Table(
     Column("group_id", Uuid, ForeignKey("groups.id")),
     # When the versions began; NULL = unknown.
     Column("from_time", DateTime(timezone=True), server_default=text("clock_timestamp()")),
+    tenant_key(),
 )
 
 sharding_fields = Table(
@@ -164,11 +168,12 @@ schemas = Table(
     "schemas",
     metadata,
     Column("id", Uuid, primary_key=True),
-    Column("name", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
     now("created_at"),
     # Rises with every change of the columns.
     Column("version", Integer, nullable=False, server_default=text("1")),
     Column("is_frozen", Boolean, nullable=False, server_default=text("false")),
+    tenant_key(),
 )
 
 # The columns of the versions before the current one, in order.
@@ -213,20 +218,22 @@ views = Table(
     "views",
     metadata,
     Column("id", Uuid, primary_key=True),
-    Column("name", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
     Column("description", Text),
     Column("schema_id", Uuid, ForeignKey("schemas.id"), index=True),
     now("created_at"),
+    tenant_key(),
 )
 
 projections = Table(
     "projections",
     metadata,
     Column("id", Uuid, primary_key=True),
-    Column("name", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
     Column("projection", Text, key="expression", nullable=False),
     Column("schema_id", Uuid, ForeignKey("schemas.id"), index=True),
     now("created_at"),
+    tenant_key(),
 )
 
 view_dataset_projections = Table(
@@ -242,6 +249,7 @@ view_dataset_projections = Table(
         nullable=False,
         index=True,
     ),
+    tenant_key(),
 )
 
 # The promoted columns that a link reads of its dataset, and the columns that it yields. A link that

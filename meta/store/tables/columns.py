@@ -1,6 +1,6 @@
 """Shared parts of the tables: a MetaData with its naming convention, and times."""
 
-from sqlalchemy import Column, DateTime, MetaData
+from sqlalchemy import Column, DateTime, Integer, MetaData, text
 from sqlalchemy.sql import func
 
 metadata = MetaData(
@@ -22,3 +22,8 @@ def now(name: str) -> Column[object]:
 def moment(name: str, key: str | None = None) -> Column[object]:
     """A moment, null until it has come; `key` is its name in Python if that differs."""
     return Column(name, DateTime(timezone=True), key=key or name)
+
+
+def tenant_key() -> Column[int]:
+    """The key of the tenant that a row belongs to; 0 = `default`."""
+    return Column("tenant_key", Integer, nullable=False, server_default=text("0"))

@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Column, DateTime, ForeignKey, Table, Text, Uuid, text
 
-from meta.store.tables.columns import metadata, moment, now
+from meta.store.tables.columns import metadata, moment, now, tenant_key
 
 # A group's row stays when it is deleted, for the names that its datasets had.
 groups = Table(
@@ -15,6 +15,7 @@ groups = Table(
     # As in the table of datasets.
     Column("name_number", BigInteger, nullable=False, server_default=text("1")),
     Column("noted_number", BigInteger, server_default=text("-1")),
+    tenant_key(),
 )
 
 # Versions [from_version, to_version) at which a group has a name, without gaps.
@@ -28,4 +29,5 @@ group_visibility = Table(
     Column("name", Text),
     # When the versions began.
     Column("from_time", DateTime(timezone=True), server_default=text("clock_timestamp()")),
+    tenant_key(),
 )

@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-from meta.store.tables.columns import metadata, moment
+from meta.store.tables.columns import metadata, moment, tenant_key
 
 resources = Table(
     "resources",
@@ -45,6 +45,7 @@ resources = Table(
     Column("text_bytes", Integer, nullable=False, server_default=text("0")),
     # The group of a dataset; NULL = the default one.
     Column("group_id", Uuid),
+    tenant_key(),
     PrimaryKeyConstraint("id", "kind"),
 )
 
@@ -62,6 +63,7 @@ resource_labels = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("changed_at", DateTime(timezone=True), nullable=False),
     Column("is_live", Boolean, nullable=False),
+    tenant_key(),
     PrimaryKeyConstraint("id", "kind", "source", "key"),
     ForeignKeyConstraint(
         ["id", "kind"],

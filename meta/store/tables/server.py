@@ -18,7 +18,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.sql import func
 
-from meta.store.tables.columns import metadata, moment, now
+from meta.store.tables.columns import metadata, moment, now, tenant_key
 
 # One row. `version` is the commit-ordered counter; timeline and system_identifier tell a failover.
 meta_state = Table(
@@ -147,6 +147,7 @@ audit_log = Table(
     # was sent.
     Column("host", Text, nullable=False, server_default=text("''")),
     Column("request_id", Text, nullable=False, server_default=text("''")),
+    tenant_key(),
 )
 
 # The authors of an entry of the catalog: of its creation, change and end; null if unknown.
@@ -197,6 +198,7 @@ access_tokens = Table(
     Column("dataset_ids", ARRAY(Uuid)),
     # Fingerprint of the pepper of the digest; "" = not known.
     Column("pepper", Text, nullable=False, server_default=text("''")),
+    tenant_key(),
 )
 
 # One row: until when a server has seen the clock advance as its own; null before the first one.

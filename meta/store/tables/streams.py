@@ -15,13 +15,13 @@ from sqlalchemy import (
     text,
 )
 
-from meta.store.tables.columns import metadata, moment, now
+from meta.store.tables.columns import metadata, moment, now, tenant_key
 
 ingest_tokens = Table(
     "ingest_tokens",
     metadata,
     Column("id", Uuid, primary_key=True),
-    Column("name", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
     # HMAC-SHA256 of the plaintext, which is stored nowhere.
     Column("digest", LargeBinary, nullable=False, unique=True),
     # Fingerprint of the pepper of the digest; "" = not known.
@@ -34,6 +34,7 @@ ingest_tokens = Table(
     moment("revoked_at"),
     # Last version at which its routing changed or it was revoked.
     Column("changed_version", BigInteger, nullable=False, server_default=text("0")),
+    tenant_key(),
 )
 
 ingest_streams = Table(

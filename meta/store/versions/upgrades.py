@@ -12,7 +12,21 @@ from meta.store.engine.pool import Transaction
 FINISHED_RELEASE = "0.4.0.dev0"
 # The same in SQL. All releases below it begin with 0.1, 0.2 or 0.3.
 IS_FINISHED = "(SELECT coalesce(least_release !~ '^0[.][1-3][.]', false) FROM meta_state)"
+# The names that were unique in an installation, and are in a tenant since revision 0079.
+CONTRACTIONS = (
+    "DROP INDEX IF EXISTS datasets_name_live_unique, datasets_names, dataset_visibility_names",
+    *(
+        f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {table}_name_unique"
+        for table in ("schemas", "views", "projections", "ingest_tokens")
+    ),
+)
 _IS_FINISHED = text(f"SELECT {IS_FINISHED}")
+
+
+def contract(tx: Transaction) -> None:
+    """Drop what only earlier releases need; the role owns the tables."""
+    for statement in CONTRACTIONS:
+        tx.execute(text(statement))
 
 
 def is_finished(tx: Transaction) -> bool:

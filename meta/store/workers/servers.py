@@ -83,4 +83,5 @@ def finish(tx: Transaction) -> bool:
                 host=host,
             )
     tx.execute(_RAISE, {"release": FINISHED_RELEASE})
+    upgrades.contract(tx)
     return True

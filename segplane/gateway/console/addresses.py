@@ -29,6 +29,6 @@ def zone_of(parameters: Mapping[str, str]) -> str:
     return zone
 
 
-def changed_address(place: str) -> QueryRefusal:
+def changed_address(page: str) -> QueryRefusal:
     """Return the refusal of an address with a cursor or a key that the console did not make."""
-    return QueryRefusal(f"the address of the {place} is cut off or changed: open it from a list")
+    return QueryRefusal(f"the address of the {page} is cut off or changed: open it from a list")

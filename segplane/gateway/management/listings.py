@@ -9,7 +9,7 @@ from kql.errors import KqlError
 from kql.typed import Columns
 from meta.client import MetaClient
 from meta.errors import NotFound, RoleRefused
-from meta.v1 import catalog_pb2, nursery_pb2
+from meta.v1 import catalog_pb2, nursery_pb2, resources_pb2
 from meta.v1 import operations_pb2 as ops
 from segments.inventory.quarantine import Quarantined, QuarantineFilter, list_page
 from segments.location import Stores
@@ -31,6 +31,7 @@ DATASETS = Row(
 )
 VIEWS = replace(DATASETS, path="/v1/views", kind="VIEW")
 USAGE_PARAMETERS = ("dataset", "with_rows", "limit", "after")
+TENANT_USAGE_PARAMETERS = ("tenant", "month", "limit", "after")
 QUARANTINE_PARAMETERS = ("dataset", "stream_id", "cause", "limit", "after")
 
 
@@ -78,6 +79,19 @@ def list_usage(client: MetaClient, ask: ManagementAsk) -> Reply:
     request = ops.GetUsageRequest(dataset_ids=ids, with_rows=with_rows)
     usage = client.operations.GetUsage(request).usage if ids else ()
     return Reply({"items": [shown(each) for each in usage], "next": following})
+
+
+def list_tenant_usage(client: MetaClient, ask: ManagementAsk) -> Reply:
+    """Return the usage of a page of the tenants in a month, or of one in all months."""
+    (name,) = ask.parameters.get("tenant", ("",))[-1:]
+    (month,) = ask.parameters.get("month", ("",))[-1:]
+    request = resources_pb2.GetTenantUsageRequest(month=month or None)
+    if name:
+        request.name = name
+    request.pagination.limit, request.pagination.after = page_of(ask.parameters)
+    reply = client.resources.GetTenantUsage(request)
+    following = reply.pagination.next_cursor or None
+    return Reply({"items": [shown(usage) for usage in reply.usage], "next": following})
 
 
 def list_streams(client: MetaClient, ask: ManagementAsk) -> Reply:

@@ -8,6 +8,7 @@ from segplane.gateway.management import datasets, listings
 from segplane.gateway.management.rows import Row
 
 _DATASET, _GROUP = "/v1/datasets/{name}", "/v1/groups/{name}"
+_TENANT = "/v1/tenants/{name}"
 # All datasets, and those of a group.
 _LISTS = ("/v1/datasets", "/v1/groups/{group}/datasets")
 _CHANGED = ("schema", "records_per_month")
@@ -101,6 +102,28 @@ def _groups() -> Iterator[Row]:
     yield Row("POST", "/v1/groups", "resources.CreateGroup", status=201, then=_GROUP)
     yield Row("PATCH", _GROUP, "resources.RenameGroup", then=_GROUP)
     yield Row("DELETE", _GROUP, "resources.DeleteGroup")
+
+
+def _tenants() -> Iterator[Row]:
+    """Yield the rows of tenants, which operators manage."""
+    yield Row("GET", "/v1/tenants", "resources.ListTenants")
+    yield Row("POST", "/v1/tenants", "resources.CreateTenant", shown="tenant", status=201)
+    yield Row("GET", _TENANT, "resources.GetTenant", shown="tenant")
+    yield Row("PATCH", _TENANT, "resources.RenameTenant", shown="tenant")
+    yield Row("DELETE", _TENANT, "resources.DeleteTenant")
+    for verb in ("suspend", "resume"):
+        yield Row("POST", f"{_TENANT}/{verb}", f"resources.{verb.title()}Tenant", shown="tenant")
+    undelete = "/v1/tenant-ids/{id}/undelete"
+    yield Row("POST", undelete, "resources.UndeleteTenant", shown="tenant")
+    yield Row("POST", f"{_DATASET}/move", "resources.MoveDatasetToTenant")
+    yield Row(
+        "GET",
+        "/v1/tenant-usage",
+        run=listings.list_tenant_usage,
+        about="Lists what each tenant took in a month, or one tenant in all months.",
+        parameters=listings.TENANT_USAGE_PARAMETERS,
+        answer="resources.TenantUsage[]",
+    )
 
 
 def _care(path: str, kind: str) -> Iterator[Row]:
@@ -203,6 +226,7 @@ def rows() -> Iterator[Row]:
     yield from _datasets()
     yield from _settings()
     yield from _groups()
+    yield from _tenants()
     for noun, word in (("schemas", "Schema"), ("views", "View"), ("projections", "Projection")):
         yield from _entries(noun, word)
     yield from _OTHERS

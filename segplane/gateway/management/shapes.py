@@ -91,6 +91,8 @@ MEMBERS: dict[str, Schema] = {
     "columns": {"type": "boolean", "description": "Whether items have columns. Defaults to true."},
     "keep_files": {"type": "boolean", "description": "Whether the files stay. Defaults to false."},
     "dataset": {"type": "string", "description": "Name of the only dataset."},
+    "tenant": {"type": "string", "description": "Name of the only tenant."},
+    "month": {"type": "string", "description": "The only month, as YYYY-MM."},
     "stream_id": {"type": "string", "description": "Id of the only stream."},
     "cause": {"type": "string", "description": "The only cause, such as undecodable."},
     "with_rows": {"type": "boolean", "description": "Also count rows and duplicates."},

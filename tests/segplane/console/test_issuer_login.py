@@ -12,7 +12,7 @@ from urllib.request import HTTPRedirectHandler, build_opener
 import pytest
 
 from meta.config import Settings
-from meta.identities import Oidc
+from meta.identities import Oidc, RoleRule
 from meta.roles import Role
 from segplane.gateway.console.sessions.sealing import Sealer
 from segplane.gateway.console.sessions.session import LOGIN_SECS, SESSION_SECS, LoginAttempt
@@ -45,7 +45,7 @@ def issuer() -> Iterator[Issuer]:
 
 @pytest.fixture
 def guard(meta_settings: Settings, issuer: Issuer) -> Iterator[GuardedServer]:
-    oidc = Oidc(issuer.url, AUDIENCE, (("ro", Role.READER),))
+    oidc = Oidc(issuer.url, AUDIENCE, (RoleRule("ro", Role.READER),))
     with guarded(replace(meta_settings, oidc=oidc)) as running:
         yield running
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from meta.config import Settings
-from meta.identities import Oidc
+from meta.identities import Oidc, RoleRule
 from meta.process.failed_attempts import HOST_BURST
 from meta.roles import Role
 from meta.secrets import random_bytes
@@ -282,7 +282,7 @@ def test_a_token_that_does_not_fit_is_refused_with_its_largest_claim(
     meta_settings: Settings,
 ) -> None:
     issuer = Issuer()
-    oidc = Oidc(issuer.url, AUDIENCE, (("ro", Role.READER),))
+    oidc = Oidc(issuer.url, AUDIENCE, (RoleRule("ro", Role.READER),))
     with guarded(replace(meta_settings, oidc=oidc)) as guard:
         token = guard.token(Role.GATEWAY).plaintext_token
         server = GatewayServer(guard.address, token, meta_auth_token=token, console=PUBLIC)

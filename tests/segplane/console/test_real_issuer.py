@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from meta.config import Settings
-from meta.identities import Oidc
+from meta.identities import Oidc, RoleRule
 from meta.roles import Role
 from segplane.gateway.console.sessions.sealing import Sealer
 from segplane.gateway.console.settings import ConsoleSettings, OidcSettings
@@ -44,7 +44,7 @@ class Consoles:
 @pytest.fixture
 def consoles(meta_settings: Settings, query_pool: SharedPool, tmp_path: Path) -> Iterator[Consoles]:
     with running_issuer(tmp_path, PUBLIC, SECRET) as issuer:
-        trusted = Oidc(issuer, "segplane", (("ro", Role.READER),))
+        trusted = Oidc(issuer, "segplane", (RoleRule("ro", Role.READER),))
         with guarded(replace(meta_settings, oidc=trusted)) as guard:
             token = guard.token(Role.GATEWAY).plaintext_token
             oidc = OidcSettings(issuer, client_secret=SECRET, shows_id_token=True)

@@ -9,7 +9,7 @@ import pytest
 from pyiceberg.catalog import load_catalog
 
 from meta.config import Settings
-from meta.identities import Oidc
+from meta.identities import Oidc, RoleRule
 from meta.roles import Role
 from tests.support.gateway.readers import GATEWAY_TOKEN, TABLES, shown
 from tests.support.gateway.segments import SegmentWriter
@@ -28,7 +28,7 @@ def issuer() -> Iterator[Issuer]:
 
 @pytest.fixture
 def gateway(issuer: Issuer, meta_settings: Settings, tmp_path: Path) -> Iterator[GatewayServer]:
-    roles = (("ro", Role.READER), ("in", Role.INGEST))
+    roles = RoleRule("ro", Role.READER), RoleRule("in", Role.INGEST)
     settings = replace(meta_settings, oidc=Oidc(issuer.url, AUDIENCE, roles))
     with guarded(settings) as guard:
         Path(urlsplit(settings.location.url()).path).mkdir(parents=True, exist_ok=True)

@@ -5,9 +5,13 @@ import csv
 import pyarrow as pa
 import pytest
 
+from dataplane.costs.accumulator import Work
+from meta.v1 import costs_pb2 as pb
 from tests.segplane.query.test_forms import DOORS
+from tests.support.costs import charged
 from tests.support.gateway.segments import SegmentWriter
 from tests.support.gateway.server import GatewayServer
+from tests.support.waiting import wait_until
 
 
 def test_a_query_is_answered_in_each_format(
@@ -60,3 +64,19 @@ def test_a_result_of_many_pieces_comes_whole(
     rows = gateway.query(text).json
 
     assert [row["n"] for row in rows] == list(range(50_000))
+
+
+def test_a_query_is_charged_to_its_dataset(gateway: GatewayServer, segments: SegmentWriter) -> None:
+    segments.write(rows=30)
+    charged(Work.QUERY)
+
+    assert gateway.query("web | count").json == [{"Count": 30}]
+
+    charges: dict[str, pb.CostAmounts] = {}
+    # The end of a query follows its answer.
+    wait_until(
+        lambda: bool(charges), "the charge", tick=lambda: charges.update(charged(Work.QUERY))
+    )
+    (amounts,) = charges.values()
+    assert amounts.bytes > 0
+    assert amounts.cpu_micros > 0

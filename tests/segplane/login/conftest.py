@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from meta.config import Settings
-from meta.identities import Oidc
+from meta.identities import Oidc, RoleRule
 from meta.roles import Role
 from tests.support.login import Person
 from tests.support.meta.guarded import GuardedServer, guarded
@@ -23,7 +23,7 @@ def issuer() -> Iterator[Issuer]:
 
 @pytest.fixture
 def guard(meta_settings: Settings, issuer: Issuer) -> Iterator[GuardedServer]:
-    oidc = Oidc(issuer.url, AUDIENCE, (("ro", Role.READER),))
+    oidc = Oidc(issuer.url, AUDIENCE, (RoleRule("ro", Role.READER),))
     with guarded(replace(meta_settings, oidc=oidc)) as running:
         yield running
 

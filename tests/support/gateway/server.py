@@ -14,6 +14,7 @@ from dataplane.location import Locator
 from segplane.gateway.config import Settings
 from segplane.gateway.console.console import Visitors
 from segplane.gateway.http.connection import ConnectionLimits
+from segplane.gateway.http.readers import TENANT
 from segplane.gateway.queries.processes.pool import ProcessPool
 from segplane.gateway.server import build, http_server, listen
 
@@ -54,7 +55,7 @@ class GatewayServer:
         values: dict[str, Any] = {"bind": "127.0.0.1:0", "refresh_secs": 0.1, "drain_secs": 2.0}
         self.settings = Settings(meta_address=meta_address, **values | settings)
         own_token = replace(self.settings, meta_auth_token=meta_token)
-        self._meta = meta_connection.connect(own_token)
+        self._meta = meta_connection.connect(own_token, TENANT)
         locator = Locator(self._meta, "gateway", self.settings.object_store)
         locator.ask()
         self._listener = listen(self.settings)

@@ -3,8 +3,8 @@
 import re
 
 from meta.store.engine.pool import Transaction
+from meta.store.lookup.page_parts import PagePart
 from meta.store.lookup.page_statement import (
-    PagePart,
     PageQuery,
     SegmentStatements,
     to_part,

@@ -45,6 +45,7 @@ def _plans(
     statements = _statements(database, work)
     plans = []
     with database.engine.connect() as tx:
+        database.take_role(tx)
         tx.exec_driver_sql(f"SET LOCAL enable_seqscan = {'off' if is_small else 'on'}")
         for statement, parameters in statements:
             if statement.startswith("SET "):
@@ -66,6 +67,7 @@ def _statements(database: Database, work: Callable[[Transaction], object]) -> li
         found.extend((statement, own) for own in (parameters if many else [parameters]))
 
     with database.engine.connect() as tx:
+        database.take_role(tx)
         event.listen(tx, "before_cursor_execute", note)
         work(tx)
         tx.rollback()

@@ -8,6 +8,7 @@ from uuid import uuid4
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2, common_pb2, ingest_token_pb2
 from meta.v1 import resources_pb2 as pb
+from tests.support.meta.catalog import CatalogDriver
 
 DATASET = pb.RESOURCE_KIND_DATASET
 KINDS = {
@@ -121,3 +122,15 @@ def live_resources(client: Any, dataset: str) -> None:
     client.resources.DeleteGroup(pb.DeleteGroupRequest(id=group))
     client.resources.SetCreatorQuota(pb.SetCreatorQuotaRequest(creator="ann", datasets=20))
     client.resources.ListCreatorQuotas(pb.ListCreatorQuotasRequest())
+    tenant = client.resources.CreateTenant(pb.CreateTenantRequest(name="payments")).tenant.id
+    client.resources.GetTenant(pb.GetTenantRequest(id=tenant))
+    client.resources.ListTenants(pb.ListTenantsRequest())
+    client.resources.RenameTenant(pb.RenameTenantRequest(id=tenant, new_name="billing"))
+    client.resources.SuspendTenant(pb.SuspendTenantRequest(id=tenant))
+    client.resources.ResumeTenant(pb.ResumeTenantRequest(id=tenant))
+    moved = CatalogDriver(client).dataset("moved")
+    move = pb.MoveDatasetToTenantRequest(dataset_id=moved, tenant_id=tenant)
+    client.resources.MoveDatasetToTenant(move)
+    client.resources.DeleteTenant(pb.DeleteTenantRequest(id=tenant))
+    client.resources.UndeleteTenant(pb.UndeleteTenantRequest(id=tenant))
+    client.resources.GetTenantUsage(pb.GetTenantUsageRequest(id=tenant))

@@ -10,12 +10,12 @@ from uuid import UUID
 from sqlalchemy import text
 
 from meta import access
-from meta.access import Principal
+from meta.access import Principal, TenantScope
 from meta.commits.transactions import Transactions
 from meta.services.lookup.checked_lookup import CheckedLookup
 from meta.services.lookup.segment_lookup import SegmentLookupServicer
 from meta.services.messages import convert
-from meta.store.engine import dataset_scope
+from meta.store.engine import scope
 from meta.store.lookup.lookup import INT64_MAX, INT64_MIN
 from meta.store.segments import segments
 from meta.store.segments.segments import SegmentRow
@@ -177,7 +177,7 @@ class Shelf:
         start, end = INT64_MIN, INT64_MAX
         if request.HasField("time_range"):
             start, end = request.time_range.start_time, request.time_range.end_time - 1
-        visible = dataset_scope.visible_ids()
+        visible = scope.visible_ids()
         names = set(request.dataset_names) or set(self.keys)
         names = {name for name in names if visible is None or self.ids[name] in visible}
         mask = sum(1 << signal for signal in set(request.signals))
@@ -252,7 +252,11 @@ def a_request(rng: random.Random, names: list[str], version: int) -> FindSegment
 def limited_to(ids: set[UUID] | None) -> Iterator[None]:
     """Call as a principal that sees some datasets, None for all."""
     principal = access.current.get()
-    limited = Principal(principal.subject, principal.role, frozenset(ids)) if ids else principal
+    limited = (
+        Principal(principal.subject, principal.role, TenantScope(dataset_ids=frozenset(ids)))
+        if ids
+        else principal
+    )
     token = access.current.set(limited)
     try:
         yield

@@ -28,6 +28,8 @@ READING = frozenset(
         "GetSegmentsByIds",
         "GetServerState",
         "GetShardingFields",
+        "GetTenant",
+        "GetTenantUsage",
         "GetUsage",
         "GetVacuum",
         "GetView",
@@ -55,6 +57,7 @@ READING = frozenset(
         "ListRewriteJobs",
         "ListSchemas",
         "ListStoredObjects",
+        "ListTenants",
         "ListStreams",
         "ListUnmergedBabies",
         "ListUnreadSegments",
@@ -131,6 +134,13 @@ GOING_ON = frozenset(
         "PutTableSnapshot",
         "HandOutTable",
         "SetWorkerSettings",
+        # Tenants. The deletion of a tenant waits for locks of its datasets.
+        "CreateTenant",
+        "RenameTenant",
+        "SuspendTenant",
+        "ResumeTenant",
+        "DeleteTenant",
+        "UndeleteTenant",
         # What was spent, also on a dataset that is locked.
         "ReportCosts",
         # Quotas of creators, which are no resources.

@@ -18,6 +18,7 @@ access: "Noun[pb.AccessToken]" = Noun(
         "id": "id",
         "subject": "subject",
         "role": "role",
+        "tenant": "tenant",
         "token": lambda token: f"...{token.token_hint}",
         "created": "created_at",
         "expires": "expires_at",

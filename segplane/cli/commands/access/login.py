@@ -75,6 +75,7 @@ def whoami(client: MetaClient, address: str) -> Answer:
     pairs = (
         ("subject", caller.subject),
         ("role", caller.role),
+        ("tenant", caller.tenant or "all"),
         ("datasets", ", ".join(caller.dataset_ids) or "all"),
         ("credential", _credential(address)),
     )

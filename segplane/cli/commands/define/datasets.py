@@ -8,6 +8,7 @@ from uuid import uuid4
 from segplane.cli.commands.define.dataset_columns import columns
 from segplane.cli.commands.define.dataset_deduplication import deduplication
 from segplane.cli.commands.define.dataset_figures import show, usage
+from segplane.cli.commands.define.dataset_moves import move
 from segplane.cli.commands.define.dataset_optimize import optimize
 from segplane.cli.commands.define.dataset_settings import limits, retention, settings
 from segplane.cli.commands.operate import rewrites
@@ -44,6 +45,7 @@ datasets.command("deduplication", "{} --deduplicate-by order_id --deduplicate-da
 datasets.command("usage", "{}")(usage)
 datasets.command("show", "{}")(show)
 datasets.command("optimize", "{} --older-than 7d")(optimize)
+datasets.command("move", "{} payments --yes")(move)
 datasets.command("preview", "{} --signal logs")(preview)
 datasets.command("settings", "{}", hidden=True)(settings)
 

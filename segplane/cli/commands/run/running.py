@@ -34,6 +34,13 @@ DatabaseUrl = Annotated[
         envvar="META_DATABASE_URL", help="libpq URL of a Postgres server; empty = the embedded one."
     ),
 ]
+CallerRole = Annotated[
+    str,
+    Option(
+        envvar="META_DATABASE_CALLER_ROLE",
+        help="Postgres role of the work of tenants' callers; empty = none, or the embedded one's.",
+    ),
+]
 StoreUrl = Annotated[
     str,
     Option(
@@ -160,7 +167,10 @@ def dev(
 
 @command(app, "migrate --database-url postgresql://segplane@db/segplane")
 def migrate(
-    data_dir: DataDir = DEFAULT_DATA_DIR, database_url: DatabaseUrl = "", finish: bool = False
+    data_dir: DataDir = DEFAULT_DATA_DIR,
+    database_url: DatabaseUrl = "",
+    caller_role: CallerRole = "",
+    finish: bool = False,
 ) -> None:
     """Upgrade the database to this release's schema, as meta does at start.
 
@@ -169,7 +179,7 @@ def migrate(
             locks need. Refused while one was seen in the last five minutes; cannot be undone.
     """
     from meta import migrations
-    from segplane.stack import preflight
+    from segplane.stack import config, preflight
     from segplane.stack.postgres import EmbeddedPostgres
 
     with contextlib.ExitStack() as exits:
@@ -177,7 +187,8 @@ def migrate(
             preflight.make_data_dir(data_dir)
             postgres = EmbeddedPostgres(data_dir / "postgres", log=print)
             database_url = exits.enter_context(postgres).url
-        with open_database(database_url) as database:
+            caller_role = caller_role or config.EMBEDDED_CALLER_ROLE
+        with open_database(database_url, caller_role) as database:
             print(f"schema is at revision {migrations.upgrade(database)}")
             if finish:
                 is_raised = migrations.finish(database)

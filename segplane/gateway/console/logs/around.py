@@ -58,7 +58,7 @@ class Around:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class AroundOrigin:
     """The service of a record, "" for none, and the digest of all attributes of its resource."""
 
     service: str
@@ -71,14 +71,19 @@ def origin_query(dataset: str, key: RecordKey) -> str:
     return "\n".join([*_of_key(dataset, key), "| take 1", project])
 
 
-def read_origin(content: bytes) -> Origin | None:
+def read_origin(content: bytes) -> AroundOrigin | None:
     """Return the origin of a record, None without a record."""
     rows = json.loads(content)
-    return Origin(rows[0]["service_name"] or "", rows[0]["resource"]) if rows else None
+    return AroundOrigin(rows[0]["service_name"] or "", rows[0]["resource"]) if rows else None
 
 
 def around_query(
-    dataset: str, key: RecordKey, origin: Origin, side_nanos: int, *, of_resource: bool = False
+    dataset: str,
+    key: RecordKey,
+    origin: AroundOrigin,
+    side_nanos: int,
+    *,
+    of_resource: bool = False,
 ) -> str:
     """Return the query for a record and those of its service on both sides of it.
 

@@ -151,7 +151,7 @@ def _marks(node: Node, start: int, length: int) -> str:
     """Return the path of a mark for each of the first events within the shown time."""
     offsets = (nanos - start for nanos in (node.span.event_nanos if node.span else ()))
     places = {offset * WIDTH // length for offset in offsets if 0 <= offset <= length}
-    edges = (min(place, WIDTH - _BAR_WIDTH_MIN) for place in sorted(places))
+    edges = (min(edge, WIDTH - _BAR_WIDTH_MIN) for edge in sorted(places))
     return "".join(f"M{edge} 0h{_BAR_WIDTH_MIN}v10h-{_BAR_WIDTH_MIN}z" for edge in edges)
 
 

@@ -203,3 +203,15 @@ def _(world: World, n: int) -> int:
     )
     request = pb_costs.ListCostsRequest(month="2024-02", limit=n)
     return len(world.client.operations.ListCosts(request).costs)
+
+
+@of("`GetTenantUsage.pagination.limit`")
+def _(world: World, n: int) -> int:
+    world.execute(
+        "INSERT INTO tenants (id, name) SELECT gen_random_uuid(), gen_random_uuid()"
+        " FROM generate_series(1, :n + 1)",
+        n=n,
+    )
+    request = pb.GetTenantUsageRequest()
+    request.pagination.limit = n
+    return len(world.client.resources.GetTenantUsage(request).usage)

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0079"
-down_revision = "0078"
+revision = "0081"
+down_revision = "0080"
 
 # A row changes each minute of its day; with room on its page, its index entry does not.
 _TABLES = """

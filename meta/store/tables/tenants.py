@@ -1,0 +1,24 @@
+"""Tenants: a row stays when its tenant is deleted, for what the bucket and the audit log name."""
+
+from sqlalchemy import BigInteger, Column, Identity, Integer, Table, Text, Uuid, text
+
+from meta.store.tables.columns import metadata, moment, now
+
+tenants = Table(
+    "tenants",
+    metadata,
+    # Short key of the rows that belong to it; 0 = `default`.
+    Column("key", Integer, Identity(always=False), primary_key=True),
+    Column("id", Uuid, nullable=False, unique=True),
+    Column("name", Text(collation="C"), nullable=False),
+    now("created_at"),
+    # Its callers can neither send nor read, and nothing of it is deleted.
+    moment("suspended_at"),
+    moment("deleted_at"),
+    # The grace is over, and its datasets are being deleted.
+    moment("purged_at"),
+    # It rises with each change of the name, a suspension or a deletion, by a trigger.
+    Column("name_number", BigInteger, nullable=False, server_default=text("1")),
+    # The number whose name the bucket has; -1 = none.
+    Column("noted_number", BigInteger, nullable=False, server_default=text("-1")),
+)

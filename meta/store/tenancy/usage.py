@@ -1,0 +1,73 @@
+"""Usage of tenants: the sum of that of their datasets, deleted ones too.
+
+The rows are those of datasets, so a dataset that was moved counts for the tenant that has it now.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Uuid, bindparam, text
+
+from meta.store.engine.pool import Transaction
+
+INT64_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class TenantUsage:
+    """Records of a tenant in a month, written YYYY-MM; the others are None but for the current one.
+
+    `bytes_stored` are those of objects of live segments.
+    """
+
+    tenant_id: UUID
+    tenant_name: str
+    month: str
+    records: int
+    bytes_stored: int | None
+    live_datasets: int | None
+
+
+_THIS_MONTH = "to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM')"
+_RECORDS = f"least(coalesce(sum(u.records), 0), {INT64_MAX})::bigint"
+_NOW = f"""
+    CASE WHEN m.month = {_THIS_MONTH} THEN (
+      SELECT least(coalesce(sum(k.live_compressed_size_bytes), 0), {INT64_MAX})::bigint
+      FROM datasets d JOIN dataset_stats k ON k.dataset_key = d.key
+      WHERE d.tenant_key = t.key) END AS bytes_stored,
+    CASE WHEN m.month = {_THIS_MONTH} THEN (
+      SELECT count(*) FROM datasets d
+      WHERE d.tenant_key = t.key AND d.deleted_at IS NULL) END AS live_datasets
+"""  # noqa: S608
+_OF_MONTH = text(f"""
+    SELECT t.id, t.name, m.month, (
+      SELECT {_RECORDS} FROM datasets d JOIN dataset_usage u ON u.dataset_id = d.id
+      WHERE d.tenant_key = t.key AND u.month = m.month) AS records, {_NOW}
+    FROM tenants t
+    CROSS JOIN (SELECT coalesce(cast(:month AS text), {_THIS_MONTH}) AS month) m
+    WHERE t.id = ANY(:tenants) ORDER BY t.id
+""").bindparams(bindparam("tenants", type_=ARRAY(Uuid)))  # noqa: S608
+# The current month has a row even without records.
+_OF_TENANT = text(f"""
+    WITH months AS (
+      SELECT u.month, u.records FROM tenants t JOIN datasets d ON d.tenant_key = t.key
+      JOIN dataset_usage u ON u.dataset_id = d.id WHERE t.id = :tenant
+      UNION ALL SELECT {_THIS_MONTH}, 0),
+    m AS (SELECT u.month, {_RECORDS} AS records FROM months u GROUP BY u.month)
+    SELECT t.id, t.name, m.month, m.records, {_NOW}
+    FROM tenants t CROSS JOIN m WHERE t.id = :tenant ORDER BY m.month DESC
+""").bindparams(bindparam("tenant", type_=Uuid))  # noqa: S608
+
+
+def of_month(
+    tx: Transaction, tenant_ids: Sequence[UUID], month: str | None = None
+) -> list[TenantUsage]:
+    """The usage of some tenants in one month, None = the current one; by id."""
+    values = {"tenants": list(tenant_ids), "month": month}
+    return [TenantUsage(*row) for row in tx.execute(_OF_MONTH, values)]
+
+
+def of_tenant(tx: Transaction, tenant_id: UUID) -> list[TenantUsage]:
+    """The usage of one tenant in all months that are kept, the newest first."""
+    return [TenantUsage(*row) for row in tx.execute(_OF_TENANT, {"tenant": tenant_id})]

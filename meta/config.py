@@ -72,8 +72,7 @@ class Settings:
     database: DatabaseSettings
     location: StoreLocation
     named_stores: tuple[NamedStore, ...] = ()
-    # Whether a witness of the database is kept in the bucket, and whether a restored database
-    # revokes all of its tokens.
+    # A witness of the database is kept in the bucket; a restored database revokes all tokens.
     keeps_witness: bool = False
     revokes_on_restore: bool = setting(False, name="REVOKE_ON_RESTORE")
     threads: int = 64
@@ -160,8 +159,7 @@ def load(env: Environment) -> Settings:
     )
     if settings.health_bind:
         is_loopback(settings.health_bind, "META_HEALTH_BIND")
-    settings = replace(settings, identity_rpcs_max=settings.concurrent_rpcs_max // 2)
-    return _checked(env, settings)
+    return _checked(env, replace(settings, identity_rpcs_max=settings.concurrent_rpcs_max // 2))
 
 
 def _checked(env: Environment, settings: Settings) -> Settings:
@@ -189,10 +187,7 @@ def _violations(env: Environment, settings: Settings) -> Iterator[str]:
     if not is_encrypted(settings.database.url, env.values.get("PGSSLMODE", "")):
         yield "META_DATABASE_URL has no sslmode=require, verify-ca or verify-full"
     if settings.database.caller_role:
-        yield (
-            "META_DATABASE_CALLER_ROLE is set: tenants are a preview, and a rebuild of the catalog"
-            " does not give them back (docs/tenants.md)"
-        )
+        yield "META_DATABASE_CALLER_ROLE is set: tenants are a preview (docs/tenants.md)"
     lifetimes = settings.lifetimes
     for name, secs, floor in (
         ("ORPHAN_MIN_AGE_SECS", lifetimes.orphan_min_age, ORPHAN_AGE_FLOOR_SECS),

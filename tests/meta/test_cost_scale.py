@@ -83,8 +83,7 @@ def test_a_day_of_100_000_datasets(meta_server: MetaServer, meta_settings: Setti
     rounds.keep_costs()
     roll_up = cpu_secs() - before
 
-    core = minutes[-1] / 60
-    day = minutes[-1] * 1_440 + samples.SAMPLES_A_DAY * sample + roll_up
+    core, day = minutes[-1] / 60, minutes[-1] * 1_440 + samples.SAMPLES_A_DAY * sample + roll_up
     print(
         f"\n{rows:,} rows a day, {size / 1e6:.0f} MB; CPU of a minute: {minutes[0]:.1f} s (first),"
         f" {minutes[-1]:.1f} s, {core:.3f} of a core; of a sample {sample:.1f} s, of the roll-up"

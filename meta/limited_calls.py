@@ -36,17 +36,13 @@ SCOPED_ROWS: Mapping[str, tuple[str, ...]] = {
         "ListDatasetNumbers",
     ),
 }
-# The calls that a caller of a tenant may make once there are several, if its role has a row in
-# `meta.roles`. A tenant-admin makes them all, and a tenant-reader those of operator-read.
-TENANT_ROWS: Mapping[str, tuple[str, ...]] = {
+# Further calls of a caller of a tenant.
+_OF_A_WHOLE_TENANT: Mapping[str, tuple[str, ...]] = {
     "CatalogService": (
         "ListDatasources",
         "CreateDataset",
-        "GetDataset",
-        "ListDatasets",
         "DeleteDataset",
         "SetShardingFields",
-        "GetShardingFields",
         "CreateSchema",
         "GetSchema",
         "ListSchemas",
@@ -66,7 +62,6 @@ TENANT_ROWS: Mapping[str, tuple[str, ...]] = {
         "UnlinkViewDatasetProjection",
         "ListViewDatasetProjections",
     ),
-    "IngestionService": ("DownloadConfig",),
     "IngestTokenService": (
         "CreateIngestToken",
         "RevokeIngestToken",
@@ -75,34 +70,14 @@ TENANT_ROWS: Mapping[str, tuple[str, ...]] = {
         "GetIngestToken",
         "UpdateIngestTokenRouting",
     ),
-    "SegmentLookupService": ("FindSegments", "GetSegmentsByIds"),
-    "JanitorService": ("GetJanitorStats", "GetSegmentSizeStats"),
     "OperationsService": (
-        "GetOffsetsAt",
-        "GetDatasetSettings",
-        "GetServerState",
-        "GetSegmentFormats",
-        "PinVersion",
-        "RenewPin",
-        "ReleasePin",
-        "ListPins",
-        "ListDatasetChanges",
-        "WatchDataset",
-        # Of gateways, which name a tenant.
-        "GetDatasetTable",
-        "PutTableObjects",
-        "PutTableSnapshot",
-        "HandOutTable",
         "CreateAccessToken",
         "ListAccessTokens",
         "RevokeAccessToken",
         "ListAuditRecords",
     ),
     "ResourcesService": (
-        "GetResource",
         "UpdateResource",
-        "ListResources",
-        "GetDatasetNumbers",
         "LockResource",
         "UnlockResource",
         "BreakLock",
@@ -110,4 +85,11 @@ TENANT_ROWS: Mapping[str, tuple[str, ...]] = {
         "RenameGroup",
         "DeleteGroup",
     ),
+}
+# The calls that a caller of a tenant may make once there are several, if its role has a row in
+# `meta.roles`. A tenant-admin makes them all, but for those of gateways, and a tenant-reader those
+# of operator-read.
+TENANT_ROWS: Mapping[str, tuple[str, ...]] = {
+    service: (*SCOPED_ROWS.get(service, ()), *_OF_A_WHOLE_TENANT.get(service, ()))
+    for service in dict.fromkeys((*SCOPED_ROWS, *_OF_A_WHOLE_TENANT))
 }

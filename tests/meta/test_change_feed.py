@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import ExitStack
 from uuid import UUID
 
 import pytest
 
+from meta import access
 from meta.commits.change_feed import QUEUE_CHANGES_MAX, ChangeFeed, Watcher
 from meta.commits.transactions import Transactions
 from meta.errors import NotFound, Overloaded, Unavailable, VersionExpired
+from meta.roles import Role
 from meta.store.lookup.changes import ChangeBatch, SegmentChange, WatchedDataset
 from meta.store.segments.segments import SegmentRow
 from tests.support.meta.catalog import CatalogDriver
@@ -134,3 +137,21 @@ def test_watchers_end_with_the_feed_and_none_begin_after_it(
             await watcher.next(20)
 
     asyncio.run(work())
+
+
+def test_one_caller_holds_half_of_the_places_at_most(meta_server: MetaServer) -> None:
+    feed = ChangeFeed(Transactions(meta_server.running.database), 4)
+
+    def take(subject: str, stack: ExitStack) -> None:
+        token = access.current.set(access.Principal(subject, Role.READER))
+        try:
+            stack.enter_context(feed.place())
+        finally:
+            access.current.reset(token)
+
+    with ExitStack() as stack:
+        take("ann", stack)
+        take("ann", stack)
+        with pytest.raises(Overloaded, match="one caller"):
+            take("ann", stack)
+        take("bob", stack)

@@ -80,7 +80,7 @@ def test_tokens_are_limited_in_each_tenant_and_in_all(
             """,
             [access_tokens.ACCESS_TOKENS_MAX],
         )
-    # What one tenant has used up the others still have.
+    # Each tenant has its own number of tokens.
     with pytest.raises(QuotaExceeded, match="of a tenant"):
         new_token(scene.payments, Role.READER)
     for _ in range(2):

@@ -141,7 +141,7 @@ GOING_ON = frozenset(
         "ResumeTenant",
         "DeleteTenant",
         "UndeleteTenant",
-        # What was spent, also on a dataset that is locked.
+        # The costs of a dataset rise while it is locked, too.
         "ReportCosts",
         # Quotas of creators, which are no resources.
         "SetCreatorQuota",

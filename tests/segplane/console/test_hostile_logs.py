@@ -4,7 +4,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from segplane.gateway.queries import service
+from segplane.gateway.console.logs import records
 from tests.segplane.console.log_records import NOON, write_logs
 from tests.segplane.console.test_logs import DAY, opened, path, rows
 from tests.support.gateway.html import HtmlPage
@@ -102,7 +102,7 @@ def test_hostile_parameters_are_text(
 def test_a_record_too_large_for_a_page_is_refused(
     console: GatewayServer, segments: SegmentWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "PAGE_BYTES_MAX", 100_000)
+    monkeypatch.setattr(records, "RECORD_BYTES_MAX", 100_000)
     # The other columns of the record need less than 8,192 bytes.
     for spare, status in ((8_192, 200), (0, 422)):
         large = {"k": "x" * (100_000 - spare)}

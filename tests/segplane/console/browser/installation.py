@@ -11,7 +11,7 @@ from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.segments import WorkerDriver
 
 # A dataset's name with markup; tabs and marks of direction are refused in names.
-NAME = '<img src=x onerror=alert(3)> "orders" {{ 7 * 7 }}'
+NAME = """<img src=x onerror=alert(3)> "orders" {{ 'u' * 7 }}"""
 REASON = f"object ingest-stream/17.parquet cannot be read: {HOSTILE}"
 
 WORKER = f"worker {HOSTILE[:40]}"

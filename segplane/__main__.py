@@ -17,7 +17,7 @@ of it, from OTLP to compacted Parquet, and checks the result. `segplane test-sen
 records arrive.
 
 Then `segplane datasets preview default` shows the newest records, `segplane sql` queries them, and
-`segplane read default --format csv --output FILE` writes them to a file. `segplane segments find
+`segplane read default --output logs.csv` writes them to a file. `segplane segments find
 --dataset default --start 1h --urls` lists the Parquet files of the last hour, `segplane iceberg
 info` says how query engines read them as tables, `segplane streams list` shows what waits to be
 merged, `segplane tasks explain` why a segment is or is not merged, and `segplane fsck` compares

@@ -55,6 +55,26 @@ def test_preview_of_an_empty_dataset_is_an_empty_list(
     assert run("datasets", "preview", "web-1").exit_code == 0
 
 
+def test_read_writes_the_format_that_the_name_of_the_file_says(
+    run: RunCommand, segments: SegmentWriter, tmp_path: Path
+) -> None:
+    segments.write(rows=3)
+
+    for name in ("a.csv", "a.CSV", "a.jsonl", "a.json", "a.parquet", "rows"):
+        assert run("read", "web-1", "--output", str(tmp_path / name)).exit_code == 0
+    for name, file_format in (("b.txt", ""), ("b.csv", "parquet"), ("b.csv.gz", "")):
+        options = ("--format", file_format) if file_format else ()
+        done = run("read", "web-1", "--output", str(tmp_path / name), *options)
+        assert done.exit_code == 2
+        assert name in done.stderr
+
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "a.CSV").read_bytes()
+    assert len(list(csv.DictReader((tmp_path / "a.csv").open(newline="")))) == 3
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "a.jsonl").read_bytes()
+    assert pq.read_table(tmp_path / "rows").equals(pq.read_table(tmp_path / "a.parquet"))
+    assert list(tmp_path.glob("b*")) == []
+
+
 @pytest.mark.parametrize("file_format", FORMATS)
 def test_read_writes_a_file(
     run: RunCommand, segments: SegmentWriter, tmp_path: Path, file_format: str

@@ -68,7 +68,7 @@ def read(
     address: str,
     name: Dataset,
     output: Annotated[Path, Option()],
-    file_format: Annotated[str, Option("--format")] = "parquet",
+    file_format: Annotated[str | None, Option("--format")] = None,
     signal: Signal = None,
     start: Start = None,
     end: End = None,
@@ -80,14 +80,14 @@ def read(
 
     Options:
         output: File to write; - is the standard output.
-        file_format: One of parquet, arrow, csv, json (an object a line).
+        file_format: One of parquet, arrow, csv, json (an object a line); by default the ending of
+            the file's name, or parquet without one.
         columns: Only these columns, separated by commas.
     """
-    from segplane.query.results.row_files import FORMATS, write_rows
+    from segplane.query.results.row_files import write_rows
     from segplane.read import open_dataset
 
-    if file_format not in FORMATS:
-        raise usage(f"--format is {file_format!r}, expected one of {', '.join(FORMATS)}")
+    written = _format_of(output, file_format)
     names = None if columns is None else [column.strip() for column in columns.split(",")]
     with open_dataset(
         name,
@@ -101,11 +101,29 @@ def read(
         progress=_progress(),
     ) as dataset:
         if str(output) == "-":
-            rows = write_rows(dataset.to_reader(), file_format, sys.stdout.buffer)
+            rows = write_rows(dataset.to_reader(), written, sys.stdout.buffer)
         else:
             with whole_file(output) as file:
-                rows = write_rows(dataset.to_reader(), file_format, file)
+                rows = write_rows(dataset.to_reader(), written, file)
         print(f"{rows} records of {name} at version {dataset.version}", file=sys.stderr)
+
+
+def _format_of(output: Path, file_format: str | None) -> str:
+    """Return the format to write: the one asked for, which the file's name may not contradict."""
+    from segplane.query.results.row_files import FORMATS
+
+    formats = ", ".join(FORMATS)
+    if file_format is not None and file_format not in FORMATS:
+        raise usage(f"--format is {file_format!r}, expected one of {formats}")
+    ending = output.suffix.lower().removeprefix(".")
+    by_name = "json" if ending in ("jsonl", "ndjson") else ending
+    if file_format is None and by_name not in ("", *FORMATS):
+        raise usage(
+            f"--output is {str(output)!r}, whose ending is none of {formats}: give --format"
+        )
+    if file_format is not None and by_name in FORMATS and by_name != file_format:
+        raise usage(f"--output is {str(output)!r}, but --format is {file_format!r}")
+    return file_format or by_name or "parquet"
 
 
 @command(app, 'sql --command "SELECT count(*) FROM web.logs"')

@@ -5,7 +5,8 @@ import meta.grpc_core  # noqa: F401 - before grpc, which reads it once
 # isort: split
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from meta.process.environment import Environment
 from meta.server import server
 from meta.store.engine.pool import Database, DatabaseSettings
 from segplane.stack.postgres import EmbeddedPostgres
-from tests.support.collection import import_share
+from tests.support.collection import import_share, leave_out_cases
 from tests.support.data_folders import open_folder, remove_left_folders
 from tests.support.examples import examples
 from tests.support.meta import database_roles, tenant_calls
@@ -58,6 +59,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     return SparkTogether(config, log)
 
+
+# Drops the database of a name, soon.
+Removal = Callable[[str], object]
 
 # A test's database never has to survive a power cut.
 FAST_AND_LOOSE = {
@@ -97,8 +101,10 @@ def pytest_collection(session: pytest.Session) -> None:
     import_share(session.config)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what the restricted role may not do."""
+    """Leave cases of tables to `make test-long`, and skip what the restricted role may not do."""
+    leave_out_cases(items)
     if config.getoption("--restricted-role"):
         tenant_calls.begin()
         skip = pytest.mark.skip(reason="needs the owner of the database")
@@ -131,6 +137,19 @@ def administration(postgres: EmbeddedPostgres) -> Iterator[psycopg.Connection]:
 
 
 @pytest.fixture(scope="session")
+def removal(postgres: EmbeddedPostgres) -> Iterator[Removal]:
+    """Drop databases beside the tests: each waits 0.1 s for its last connection to end."""
+    with (
+        ThreadPoolExecutor(1) as pool,
+        psycopg.connect(postgres.url, autocommit=True) as connection,
+    ):
+        drops = list[Future[Any]]()
+        yield lambda name: drops.append(pool.submit(connection.execute, _drop(name)))
+        for drop in drops:
+            drop.result()
+
+
+@pytest.fixture(scope="session")
 def template_database(
     postgres: EmbeddedPostgres, administration: psycopg.Connection, is_restricted: bool
 ) -> str:
@@ -153,31 +172,35 @@ def database_url(
     request: pytest.FixtureRequest,
     postgres: EmbeddedPostgres,
     administration: psycopg.Connection,
+    removal: Removal,
     template_database: str,
 ) -> Iterator[str]:
     """Give a fresh, migrated database and drop it afterwards; with `one_meta`, the module's."""
     if shares_meta(request):
         yield request.getfixturevalue("module_database_url")
         return
-    with _database(administration, template_database) as name:
+    with _database(administration, removal, template_database) as name:
         yield postgres.url_of(name)
 
 
 @pytest.fixture(scope="module")
 def module_database_url(
-    postgres: EmbeddedPostgres, administration: psycopg.Connection, template_database: str
+    postgres: EmbeddedPostgres,
+    administration: psycopg.Connection,
+    removal: Removal,
+    template_database: str,
 ) -> Iterator[str]:
     """Give a database that all tests of the module use."""
-    with _database(administration, template_database) as name:
+    with _database(administration, removal, template_database) as name:
         yield postgres.url_of(name)
 
 
 @pytest.fixture
 def empty_database_url(
-    postgres: EmbeddedPostgres, administration: psycopg.Connection
+    postgres: EmbeddedPostgres, administration: psycopg.Connection, removal: Removal
 ) -> Iterator[str]:
     """Give a fresh database without any table, for tests of the migrations themselves."""
-    with _database(administration, None) as name:
+    with _database(administration, removal, None) as name:
         yield postgres.url_of(name)
 
 
@@ -255,7 +278,9 @@ def _meta(settings: config.Settings) -> Iterator[MetaServer]:
 
 
 @contextmanager
-def _database(administration: psycopg.Connection, template: str | None) -> Iterator[str]:
+def _database(
+    administration: psycopg.Connection, remove: Removal, template: str | None
+) -> Iterator[str]:
     """Create a database, from a template if one is given, and drop it afterwards."""
     name = f"test_{uuid4().hex}"
     parts = [sql.Identifier(part) for part in (name, template) if part]
@@ -263,4 +288,8 @@ def _database(administration: psycopg.Connection, template: str | None) -> Itera
     copies = " TEMPLATE {} STRATEGY FILE_COPY" if template else ""
     administration.execute(sql.SQL("CREATE DATABASE {}" + copies).format(*parts))
     yield name
-    administration.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(parts[0]))
+    remove(name)
+
+
+def _drop(name: str) -> sql.Composed:
+    return sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))

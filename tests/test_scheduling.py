@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SUITE = """
 import os
 
@@ -54,6 +56,7 @@ def pytest_xdist_make_scheduler(config, log):
 """
 
 
+@pytest.mark.long
 def test_a_crashed_worker_fails_one_test_and_no_other(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_suite.py").write_text(SUITE)

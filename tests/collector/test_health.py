@@ -32,6 +32,7 @@ def meta(address: str, database_url: str, tmp_path: Path) -> Iterator["subproces
         yield process
 
 
+@pytest.mark.long
 def test_a_meta_that_hangs_is_noticed_within_five_seconds_on_both_ports(
     address: str, meta: "subprocess.Popen[bytes]", start_collector: StartCollector
 ) -> None:

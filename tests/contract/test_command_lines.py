@@ -24,6 +24,7 @@ def _module(process: Process) -> str:
     return "segplane.gateway" if process is Process.GATEWAY else str(process)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("process", Process)
 def test_a_process_refuses_an_argument_that_it_does_not_know(process: Process) -> None:
     done = _run(_module(process), "--dry-run")
@@ -33,6 +34,7 @@ def test_a_process_refuses_an_argument_that_it_does_not_know(process: Process) -
     assert "--dry-run" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("process", Process)
 def test_the_help_of_a_process_names_its_settings(process: Process) -> None:
     done = _run(_module(process), "--help")
@@ -43,6 +45,7 @@ def test_the_help_of_a_process_names_its_settings(process: Process) -> None:
     assert f"{process.prefix}*" in words
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("module", [*map(_module, Process), "segplane"])
 def test_a_process_says_its_version(module: str) -> None:
     version = _run("segplane", "version").stdout.strip()

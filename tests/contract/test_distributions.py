@@ -54,6 +54,7 @@ def modules_of(wheel: Path) -> set[str]:
     return {module for module in modules if not module.startswith("meta.migrations")}
 
 
+@pytest.mark.long
 def test_both_wheels_are_built_to_the_same_bytes_twice(wheels: Wheels, tmp_path: Path) -> None:
     again = build_wheels(tmp_path / "other place", 1_700_000_001)
 

@@ -216,6 +216,7 @@ def refused(world: World, case: Case, count: int) -> tuple[str, str]:
     return "OK", ""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [name for name in LIMITS if name in CASES])
 def test_a_limit_holds_at_it_and_one_beyond(world: World, name: str) -> None:
     limit, case = LIMITS[name], CASES[name]

@@ -77,6 +77,7 @@ def test_nan_equals_nothing_and_stands_with_the_nulls(
     assert engine.run(f"rows | {query}") == rows
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.spark
 @pytest.mark.parametrize(("query", "rows"), ALL, ids=[case[0] for case in ALL])
 def test_spark_treats_nan_as_duckdb_does(

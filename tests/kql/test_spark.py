@@ -44,6 +44,7 @@ def test_aggregates_have_their_values(engine: Spark) -> None:
             raise AssertionError(f"{aggregate}: {error}") from None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("query", "rows"), QUERIES, ids=[case[0] for case in QUERIES])
 def test_a_query_gives_its_rows(engine: Spark, query: str, rows: list[tuple[object, ...]]) -> None:
     assert engine.run(query) == rows

@@ -50,6 +50,7 @@ def _created(client: MetaClient, role: Role, **fields: Any) -> pb.CreateAccessTo
     return client.operations.CreateAccessToken(request)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("role", Role)
 def test_a_role_may_make_the_calls_of_its_rows_and_no_other(
     meta_settings: Settings, role: Role

@@ -89,6 +89,7 @@ def test_a_reader_of_some_datasets_gets_these_alone(shelf: Shelf) -> None:
     assert 0 < own < everything
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", UNUSUAL)
 def test_a_segment_of_an_unusual_kind_is_encoded_like_any_other(shelf: Shelf, kind: str) -> None:
     rng = random.Random(3)

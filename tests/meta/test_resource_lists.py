@@ -252,6 +252,7 @@ def queries() -> Iterator[tuple[str, ResourceQuery]]:
     yield "names", ResourceQuery(ResourceKind.DATASET, names=names)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("is_generic", [False, True], ids=["custom", "generic"])
 @pytest.mark.parametrize("query", [pytest.param(q, id=name) for name, q in queries()])
 def test_a_page_reads_the_rows_that_it_shows(

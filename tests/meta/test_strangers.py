@@ -127,6 +127,7 @@ def test_probes_are_answered_while_strangers_hold_the_port_of_health_checks(
         assert is_serving(guard.address)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", [strangers.HEADERS, strangers.CHECKS], ids=["calls", "checks"])
 def test_strangers_who_begin_again_are_refused_at_a_pace(
     guard: GuardedServer, attack: Attack

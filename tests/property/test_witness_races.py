@@ -53,6 +53,7 @@ def assert_stopped(meta: RunningMeta) -> None:
     assert meta.state().witness.superseded_by > 1
 
 
+@pytest.mark.long
 def test_of_an_original_and_its_restored_copy_one_stops(
     folder: Path, objects: Path, meta_settings: Settings
 ) -> None:

@@ -1,6 +1,8 @@
-"""The import of test modules by the workers of pytest-xdist."""
+"""Test modules, imported by the workers of pytest-xdist, and the cases of tables that they run."""
 
 import importlib
+from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 
 import pytest
@@ -21,6 +23,18 @@ def import_share(config: pytest.Config) -> None:
         # An error, or a module that is skipped, is reported by the collection.
         with suppress(Exception, pytest.skip.Exception):
             importlib.import_module(name)
+
+
+def leave_out_cases(items: Iterable[pytest.Item]) -> None:
+    """Mark cases of tests with `sampled(every)` as `long`, but for the first of every so many."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        marker = item.get_closest_marker("sampled")
+        if marker is not None:
+            test = item.nodeid.partition("[")[0]
+            if seen[test] % marker.args[0]:
+                item.add_marker(pytest.mark.long)
+            seen[test] += 1
 
 
 def _modules(config: pytest.Config) -> list[str]:

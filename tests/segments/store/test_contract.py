@@ -96,6 +96,7 @@ def test_a_file_is_put_whole_and_never_over_another(store: ObjectStore, tmp_path
     assert store.get("from/file") == b"content"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("extra", [0, 1, PART_BYTES + 7], ids=["16 MiB", "a byte more", "2 parts"])
 def test_a_large_file_is_put_whole_and_never_over_another(
     store: ObjectStore, tmp_path: Path, extra: int

@@ -138,6 +138,7 @@ def names(case: object) -> str:
     return case.name if isinstance(case, Operation) else str(case)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("operation", "fault"), ONCE_EACH, ids=names)
 def test_a_fault_that_passes_changes_nothing(
     direct: BucketStore, broken: FaultyProxy, operation: Operation, fault: str
@@ -164,6 +165,7 @@ def outcome_of(operation: Operation, store: BucketStore) -> str:
     return "done" if found == operation.expected else f"wrong: {found!r}"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("operation", "fault"), FOR_EVER, ids=names)
 def test_a_fault_that_stays_is_an_error_by_the_deadline_and_nothing_half_done(
     direct: BucketStore, broken: FaultyProxy, operation: Operation, fault: str

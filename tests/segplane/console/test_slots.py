@@ -125,6 +125,7 @@ def test_a_page_without_queries_ends_when_its_browser_leaves() -> None:
         asyncio.run(slots.respond("GET /ui/", "ann", request, endless))
 
 
+@pytest.mark.long
 def test_calls_of_meta_end_with_the_page_that_waits_for_them(query_pool: SharedPool) -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as silent_meta,

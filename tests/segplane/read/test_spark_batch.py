@@ -142,6 +142,7 @@ def test_the_option_to_push_filters_warns_and_has_no_effect(
     assert parts[0].unionAll(parts[1]).unionAll(parts[2]).count() == 60
 
 
+@pytest.mark.long
 def test_a_frame_may_be_filtered_in_several_ways(
     spark: SparkSession, meta_server: MetaServer, segments: SegmentWriter
 ) -> None:

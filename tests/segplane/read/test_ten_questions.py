@@ -203,6 +203,7 @@ READERS: dict[str, Callable[[Asked, str, Question], list[Any]]] = {
 
 
 # The mixed one has files of the whole one's format as well.
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dataset", [MIXED, pytest.param(WHOLE, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("reader", READERS)
 def test_readers_answer_as_iceberg_does(asked: Asked, reader: str, dataset: str) -> None:

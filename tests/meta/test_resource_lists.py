@@ -292,10 +292,9 @@ def test_pages_use_operators_that_tell_nothing_of_rows_they_do_not_return(
 
 def test_a_list_by_change_shows_the_last_changed_last(resources: ResourceDriver) -> None:
     ids = [resources.make("view", uuid4().hex) for _ in range(4)]
-    for id_ in (ids[2], ids[0], ids[3], ids[1]):
-        resources.update(id_, VIEW, note="n")
-
+    for n in (2, 0, 3, 1):
+        resources.update(ids[n], VIEW, note="n")
     listed = resources.all(VIEW, order=pb.RESOURCE_ORDER_CHANGED)
 
-    assert [item.id for item in listed] == [ids[2], ids[0], ids[3], ids[1]]
+    assert [item.id for item in listed] == [ids[n] for n in (2, 0, 3, 1)]
     assert all(a.updated_at <= b.updated_at for a, b in pairwise(listed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -20,7 +19,7 @@ from kql.typed import Table
 from segplane.query.errors import QueryError
 from segplane.query.plan import QueryPlan
 from segplane.query.quoting import FREE_MEMORY, quoted
-from segplane.query.sql import sql_constants, sql_points, sql_words
+from segplane.query.sql import sql_constants, sql_points, sql_slips, sql_words
 from segplane.query.sql.sql_times import where_times
 from segplane.query.sql.sql_tree import NamedTable, tables_of
 
@@ -96,33 +95,13 @@ def _parsed(text: str) -> exp.Query:
         lines = str(error).splitlines() or [type(error).__name__]
         # sqlglot underlines with escape sequences of terminals.
         message = "".join(c for c in lines[0] if c.isprintable())
-        raise QueryError(f"this is not SQL: {message}{_slip(text)}") from None
+        raise QueryError(sql_slips.not_sql(message, text)) from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise QueryError("a query is one SELECT: leave other statements out")
     tree = statements[0]
     for node in tree.walk():
         _check(node)
     return tree
-
-
-def _slip(text: str) -> str:
-    """Return a hint for a text that is not SQL, or ""."""
-    for pattern, hint in _SLIPS:
-        if pattern.search(text):
-            return f" {hint}"
-    return ""
-
-
-_SLIPS = (
-    (
-        re.compile(r"\|\s*[a-z]+"),
-        "Operators behind | are KQL, which begins with a table: web | take 5",
-    ),
-    (re.compile(r"\btop\s+\d", re.IGNORECASE), "Write LIMIT 5 at the end."),
-    (re.compile(r"\b\d+(ms|[smhd])\b"), "Write INTERVAL 1 HOUR: 1h is KQL."),
-    (re.compile(r"\bfrom\s+\w+-", re.IGNORECASE), 'A name with a sign has double quotes: "web-1".'),
-    (re.compile(r"&&"), "Write AND."),
-)
 
 
 def _check(node: exp.Expr) -> None:

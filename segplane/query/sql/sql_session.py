@@ -26,7 +26,7 @@ from segplane.query.errors import QueryWarning
 from segplane.query.quoting import FREE_MEMORY, literal, quoted
 from segplane.query.results.arrow_values import with_unique_names
 from segplane.query.results.duckdb_types import forms, with_arrow_types
-from segplane.query.sql import sql_constants, sql_points, sql_words
+from segplane.query.sql import sql_constants, sql_points, sql_slips, sql_words
 from segplane.read import OpenDataset, OpenView, ReadError
 from segplane.read.errors import ViewRefused, sentence
 from segplane.read.rows.duckdb_functions import computed_sql, define_functions, rate
@@ -86,7 +86,7 @@ class SqlSession:
         try:
             statements = duckdb.extract_statements(text)
         except duckdb.Error as error:
-            raise ReadError(sentence(error)) from None
+            raise ReadError(f"{sentence(error)} {sql_slips.hint(text)}".strip()) from None
         if len(statements) != 1:
             raise ReadError(f"expected one statement, found {len(statements)}")
         if statements[0].type not in _READING:

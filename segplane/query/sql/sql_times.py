@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from kql.dataset_table import TIME_COLUMN
 from kql.pushdown.bounds import ANY, Interval
-from segplane.query.sql.sql_tree import parser
+from segplane.query.sql.sql_parser import parser
 
 # Constants that are made of these alone are folded; of others nothing is known.
 _FOLDABLE = (

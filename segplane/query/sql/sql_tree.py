@@ -16,7 +16,9 @@ from typing import Any
 import duckdb
 
 from segplane.query.errors import QueryError
+from segplane.query.sql import sql_slips
 from segplane.query.sql.sql_functions import is_allowed
+from segplane.query.sql.sql_parser import parser
 from segplane.read.rows.duckdb_functions import names as own_names
 
 _Names = frozenset[str]
@@ -37,28 +39,20 @@ def tables_of(text: str) -> tuple[NamedTable, ...]:
     return tuple(tables)
 
 
-@cache
-def parser() -> duckdb.DuckDBPyConnection:
-    """Return an empty database for DuckDB's parser and its constants; to open it takes 20 ms.
-
-    It has no threads, so that a process that has it may be forked.
-    """
-    return duckdb.connect(config={"threads": 1, "async_threads": 0})
-
-
 def _tree(text: str) -> Any:
     with parser().cursor() as connection:
         try:
             row = connection.execute("SELECT json_serialize_sql(?)", [text]).fetchone()
         except duckdb.Error as error:
-            raise QueryError(f"this is not SQL: {str(error).splitlines()[0]}") from None
+            message = str(error).splitlines()[0]
+            raise QueryError(sql_slips.not_sql(message, text)) from None
     assert row is not None
     tree = json.loads(row[0])
     if tree["error"]:
         message = str(tree["error_message"]).splitlines()[0]
         if tree.get("error_type") == "not implemented":
             raise QueryError("a query is one SELECT: leave other statements out")
-        raise QueryError(f"this is not SQL: {message}")
+        raise QueryError(sql_slips.not_sql(message, text))
     if len(tree["statements"]) != 1:
         raise QueryError("a query is one SELECT: leave other statements out")
     return tree["statements"][0]

@@ -25,6 +25,8 @@ REFUSED = (
     ("SELECT * FROM other.web", "there is no dataset or view 'other'"),
     ("SELECT bodi FROM web", 'the query failed: Binder Error: Referenced column "bodi"'),
     ("select from where", "this is not SQL"),
+    ("select * from default.logs", 'default needs double quotes: write "default".logs'),
+    ("SELECT a FROM web JOIN shop/eu-1 USING (b)", 'double quotes: write "shop/eu-1".'),
     ("SELECT '" + "x" * 70_000 + "'", "has 70,009 characters: at most 65,536"),
     ("SELECT " + "(" * 5_000 + "1" + ")" * 5_000, "this is not SQL"),
     ("\n" * 1_000_000, "the text has 1,000,000 characters"),

@@ -48,6 +48,7 @@ COMMON_ONLY = frozenset(
         "OTLP_ENDPOINT",
         "GATEWAY_ADDRESS",
         "SELF_TELEMETRY_DATASET",
+        "STORE_CA_FILE",
     }
 )
 CREDENTIALS = f"{COMMON}CREDENTIALS_"

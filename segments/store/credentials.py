@@ -1,7 +1,8 @@
-"""Credentials of one bucket, if they are not those that a process has for all others.
+"""Credentials of one bucket, if they are not those that a process has for all others, and the CA.
 
 SEGPLANE_CREDENTIALS_<BUCKET> names a file of the form that the provider's own tools know; <BUCKET>
-is the bucket's name in capital letters, with _ for every other character.
+is the bucket's name in capital letters, with _ for every other character. SEGPLANE_STORE_CA_FILE
+names the CA whose certificates stores show.
 """
 
 import configparser
@@ -14,6 +15,7 @@ from segments.errors import StoreUnusable
 from segments.location import StoreLocation
 
 PREFIX = "SEGPLANE_CREDENTIALS_"
+CA_FILE = "SEGPLANE_STORE_CA_FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,17 @@ class BucketKeys:
     access_key_id: str | None = None
     secret_access_key: str | None = field(default=None, repr=False)
     session_token: str | None = field(default=None, repr=False)
+
+
+def ca_file() -> str | None:
+    """The file of the CA that all stores are trusted by; None = as the cloud's library decides.
+
+    Raises StoreUnusable if it cannot be read: without it every request would fail, and say less.
+    """
+    path = os.environ.get(CA_FILE, "")
+    if path and not os.access(path, os.R_OK):
+        raise StoreUnusable(f"{CA_FILE} is {path!r}, which cannot be read")
+    return path or None
 
 
 def setting_of(location: StoreLocation) -> str:

@@ -55,6 +55,7 @@ class AzureRequests:
             retry_total=0,
             connection_timeout=timeouts.connect_secs,
             read_timeout=timeouts.silence_secs,
+            connection_verify=credentials.ca_file() or True,
             max_single_put_size=PART_BYTES,
             max_single_get_size=_WHOLE_BYTES,
         )

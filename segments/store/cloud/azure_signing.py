@@ -37,7 +37,12 @@ class AzureSigner:
                 " gateway an identity with the role Storage Blob Delegator"
             )
         credential = self._account_key or DefaultAzureCredential()
-        self._service = BlobServiceClient(location.endpoint, credential=credential, retry_total=0)
+        self._service = BlobServiceClient(
+            location.endpoint,
+            credential=credential,
+            retry_total=0,
+            connection_verify=credentials.ca_file() or True,
+        )
         if not self._service.account_name:
             raise CannotSign(
                 f"the endpoint {location.endpoint} names no account: use the option account"

@@ -68,6 +68,7 @@ class GcsRequests:
         self._dates = threading.local()
         with self._errors("credentials"):
             session = AuthorizedSession(_credentials(location))
+        session.verify = credentials.ca_file() or True
         for scheme in ("https://", "http://"):
             session.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS_MAX))
         session.hooks["response"].append(self._keep_date)

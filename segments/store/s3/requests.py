@@ -237,14 +237,20 @@ def client_of(location: StoreLocation, timeouts: RequestTimeouts) -> "S3Client":
     # Looked up per call and process: a fork or a pickle must not carry connections along.
     try:
         keys = credentials.keys_of(location)
-        return _client(os.getpid(), location.endpoint, location.region, timeouts, keys)
+        trusted = credentials.ca_file()
+        return _client(os.getpid(), location.endpoint, location.region, timeouts, keys, trusted)
     except (BotoCoreError, ValueError) as error:
         raise StoreUnusable(f"{location.url()} cannot be opened: {error}") from error
 
 
 @functools.cache
 def _client(
-    _process_id: int, endpoint: str, region: str, timeouts: RequestTimeouts, keys: BucketKeys
+    _process_id: int,
+    endpoint: str,
+    region: str,
+    timeouts: RequestTimeouts,
+    keys: BucketKeys,
+    ca_file: str | None,
 ) -> "S3Client":
     config = Config(
         connect_timeout=timeouts.connect_secs,
@@ -265,6 +271,7 @@ def _client(
         endpoint_url=endpoint or None,
         region_name=region or session.region_name or "us-east-1",
         config=config,
+        verify=ca_file,
         aws_access_key_id=keys.access_key_id,
         aws_secret_access_key=keys.secret_access_key,
         aws_session_token=keys.session_token,

@@ -12,6 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from segments.errors import StoreUnavailable, StoreUnusable
 from segments.keys import join_key
 from segments.location import StoreLocation
+from segments.store import credentials
 from segments.store.s3.errors import code_of, is_transient, passing_cause_of
 from segments.store.s3.signing import DEFAULT_REGION, AccessKeys
 
@@ -57,6 +58,7 @@ def assume_role(service: TokenService, location: StoreLocation, policy: str) -> 
         "sts",
         region_name=location.region or DEFAULT_REGION,
         endpoint_url=service.endpoint or None,
+        verify=credentials.ca_file(),
         aws_access_key_id=keys.access_key_id,
         aws_secret_access_key=keys.secret_access_key,
         config=Config(

@@ -11,7 +11,7 @@ from pyarrow import fs
 
 from segments.keys import join_key
 from segments.location import StoreLocation
-from segments.store.credentials import keys_of
+from segments.store.credentials import ca_file, keys_of
 from segplane.read.errors import ReadError
 from segplane.read.files.files import DatasetFile
 
@@ -71,8 +71,8 @@ def _s3(store: StoreLocation) -> fs.FileSystem:
         options["access_key"] = keys.access_key_id
         options["secret_key"] = keys.secret_access_key
         options["session_token"] = keys.session_token
-    if ca_file := os.environ.get("AWS_CA_BUNDLE"):
-        options["tls_ca_file_path"] = ca_file
+    if trusted := ca_file() or os.environ.get("AWS_CA_BUNDLE"):
+        options["tls_ca_file_path"] = trusted
     if store.endpoint:
         endpoint = urlsplit(store.endpoint)
         options["scheme"] = endpoint.scheme

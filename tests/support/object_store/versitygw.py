@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 import pytest
 
+from tests.support.certificates import CertificateFiles
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
@@ -32,6 +33,7 @@ def running_versitygw(
     folder: Path,
     users: Mapping[str, str] = NOBODY,
     root: tuple[str, str] = (ACCESS_KEY, SECRET_KEY),
+    tls: CertificateFiles | None = None,
 ) -> Iterator[str]:
     """Run the server over its own empty folder; gives its URL, skips without its program.
 
@@ -43,7 +45,9 @@ def running_versitygw(
     (folder / "users").mkdir(exist_ok=True)
     accounts = {name: _account(name, secret) for name, secret in users.items()}
     (folder / "users" / "users.json").write_text(json.dumps({"accessAccounts": accounts}))
-    process, url = _started(program, folder, root)
+    certificate = ["--cert", str(tls.cert), "--key", str(tls.key)] if tls else []
+    process, address = _started([program, *certificate], folder, root)
+    url = f"{'https' if tls else 'http'}://{address}"
     try:
         yield url
     finally:
@@ -57,7 +61,7 @@ def _account(name: str, secret: str) -> dict[str, object]:
 
 
 def _started(
-    program: str, folder: Path, root: tuple[str, str]
+    program: list[str], folder: Path, root: tuple[str, str]
 ) -> "tuple[subprocess.Popen[bytes], str]":
     # It does not say which port it got, so it is told one, which another may take meanwhile.
     for _ in range(STARTS):
@@ -65,12 +69,12 @@ def _started(
             port = taken.getsockname()[1]
         process = _start(program, folder, port, root)
         if _is_listening(process, port):
-            return process, f"http://127.0.0.1:{port}"
+            return process, f"127.0.0.1:{port}"
     raise AssertionError((folder / "log").read_text())
 
 
 def _start(
-    program: str, folder: Path, port: int, root: tuple[str, str]
+    program: list[str], folder: Path, port: int, root: tuple[str, str]
 ) -> "subprocess.Popen[bytes]":
     objects, metadata = folder / "objects", folder / "metadata"
     objects.mkdir(exist_ok=True)
@@ -80,7 +84,7 @@ def _start(
     address += ["--iam-dir", str(folder / "users")]
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(
-            [program, *address, "posix", *beside, str(objects)],
+            [*program, *address, "posix", *beside, str(objects)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -5,7 +5,7 @@ Ports open first; exports are UNAVAILABLE until the store that meta names has pa
 
 import asyncio
 import gc
-import signal
+import threading
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 
@@ -53,16 +53,13 @@ CONNECTION_IDLE_MS, HANDSHAKE_MS = 600_000, 10_000
 META_CHECK_SECS = 2.0
 
 
-async def serve(settings: Settings) -> bool:
+async def serve(settings: Settings, shutdown: Shutdown) -> bool:
     """Run one collector; true if all that was taken in was committed before the end."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = _stop_of(shutdown)
     if settings.process_index is not None:
-        _stop_with_parent(stop)
+        watch_parent(shutdown.request)
     async with AsyncExitStack() as stack:
         client = stack.enter_context(meta_connection.connect(settings))
-        shutdown = Shutdown()
         stack.callback(shutdown.request)
         watch_skew(client, metrics.CLOCK_SKEW["collector"], shutdown)
         ingestion = Ingestion(client, settings.collector_id)
@@ -269,15 +266,18 @@ async def _ask_location(settings: Settings, locator: Locator) -> None:
             await backoff.wait()
 
 
-def _stop_with_parent(stop: asyncio.Event) -> None:
-    loop = asyncio.get_running_loop()
+def _stop_of(shutdown: Shutdown) -> asyncio.Event:
+    """Return an event of this loop that a shutdown sets."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
 
-    def request_stop() -> None:
-        # The loop is closed if the parent dies while this process ends anyway.
+    def follow() -> None:
+        shutdown.wait()
+        # Requested at the collector's end, for all that waits for it.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(stop.set)
 
-    watch_parent(request_stop)
+    threading.Thread(target=follow, name="shutdown", daemon=True).start()
+    return stop
 
 
 def _taken(setting: str, bind: str) -> ConfigError:

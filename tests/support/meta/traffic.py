@@ -105,7 +105,7 @@ class Traffic:
             return bool(self.failures) or is_over
 
         wait_until(is_done, f"{exports} exports of each sender, and a call of each other")
-        assert self.failures == []
+        assert not self.failures, self.failures
 
     def read_all(self) -> Counter[str]:
         """Merge what was sent and read it."""
@@ -179,5 +179,5 @@ class Traffic:
         for thread in self._threads:
             thread.join(120)
         if error is None:
-            assert self.failures == []
+            assert not self.failures, self.failures
             self._client.operations.ReleasePin(ReleasePinRequest(pin_id=self._pin_id))

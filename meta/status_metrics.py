@@ -30,6 +30,12 @@ NURSERY_LAG = _gauge(
     " unleased = of shards that no nursery has leased. A rise: a nursery lags, or none runs.",
     ["nursery"],
 )
+QUOTA_USED = _gauge(
+    "segplane_meta_quota_used_ratio",
+    "Records of the month as a share of their limit, the largest share of any dataset or creator;"
+    " 0 = no limit. Near 1: collectors will refuse exports; see segplane datasets usage.",
+    ["limit"],
+)
 # With META_DATASET_METRICS: of the measured datasets, and of all others as `other`.
 _OF_DATASETS = "the 100 datasets with most bytes, and of the others as other"
 DATASET_FRESHNESS = _gauge(
@@ -42,6 +48,12 @@ DATASET_UNMERGED_BABIES = _gauge(
     "segplane_dataset_unmerged_babies",
     f"Baby segments with records that are not visible yet; of {_OF_DATASETS}. A rise: nurseries do"
     " not keep up.",
+    ["dataset"],
+)
+DATASET_UNMERGED_RECORDS = _gauge(
+    "segplane_dataset_unmerged_records",
+    f"Records of those baby segments, whichever dataset they are of; of {_OF_DATASETS}. A rise:"
+    " nurseries do not keep up.",
     ["dataset"],
 )
 DATASET_UNMERGED_BYTES = _gauge(
@@ -60,12 +72,33 @@ DATASET_BYTES = _gauge(
     " deletes.",
     ["dataset"],
 )
+DATASET_AMPLIFICATION = _gauge(
+    "segplane_dataset_write_amplification",
+    "Bytes that nurseries and merges wrote for each byte that nurseries wrote, today and yesterday,"
+    f" 0 = none; of {_OF_DATASETS}. A rise: merges rewrite more, at more cost.",
+    ["dataset"],
+)
+_TIER = "of a tier by compressed size: 0 is below 1 MiB, and tier k from 4^(k-1) MiB on"
+DATASET_TIER_SEGMENTS = _gauge(
+    "segplane_dataset_tier_segments",
+    f"Live segments {_TIER}; of {_OF_DATASETS}. A rise of low tiers: merges lag.",
+    ["dataset", "tier"],
+)
+DATASET_TIER_BYTES = _gauge(
+    "segplane_dataset_tier_bytes",
+    f"Compressed bytes of live segments {_TIER}; of {_OF_DATASETS}. A rise of low tiers: merges"
+    " lag.",
+    ["dataset", "tier"],
+)
+UNMERGED = (DATASET_UNMERGED_BABIES, DATASET_UNMERGED_RECORDS, DATASET_UNMERGED_BYTES)
+OF_TIERS = (DATASET_TIER_SEGMENTS, DATASET_TIER_BYTES)
 OF_DATASETS = (
     DATASET_FRESHNESS,
-    DATASET_UNMERGED_BABIES,
-    DATASET_UNMERGED_BYTES,
+    *UNMERGED,
     DATASET_SEGMENTS,
     DATASET_BYTES,
+    DATASET_AMPLIFICATION,
+    *OF_TIERS,
 )
 
 

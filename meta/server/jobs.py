@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from meta.commits.process_reports import SAVED_EVERY_SECS, ProcessReports
 from meta.commits.transactions import Transactions
 from meta.config import Settings
+from meta.metrics import FREE_PLACES
 from meta.process.shutdown import Shutdown
 from meta.store.engine.pool import Database
 from meta.watches import background
@@ -22,6 +23,9 @@ from meta.watches.release_watch import ReleaseWatch
 from meta.watches.rounds import Rounds
 from meta.watches.tenant_purge import TenantPurge
 from meta.watches.witness_watch import WitnessWatch
+
+# Of any job: half of the time after which SegplaneMetaJobHangs takes it for hanging.
+LONGEST_IDLE_SECS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,8 @@ def start(
     reports: ProcessReports,
 ) -> RunningJobs:
     """Start the jobs of one server; `report` sets its health."""
+    # Read when it is asked for: every call changes it.
+    FREE_PLACES["meta"].labels("database_connections").set_function(database.free_connections)
     releases = ReleaseWatch(Transactions(database), shutdown)
     # A server stops within a minute after an operator has raised the least release.
     watch = BackgroundJob("release", 30.0, releases.run_round)
@@ -86,7 +92,7 @@ def _jobs(
         BackgroundJob("locks", 60.0, rounds.forget_locks),
         BackgroundJob("tenants", 60.0, TenantPurge(database, settings, shutdown).run_round),
         # Far shorter than the six hours between two samples.
-        BackgroundJob("costs", 60.0, rounds.keep_costs, 600.0),
+        BackgroundJob("costs", 60.0, rounds.keep_costs, LONGEST_IDLE_SECS),
         # Its pauses double while the bucket does not answer, too.
         BackgroundJob("names", 1.0, NameNotes(database, settings, shutdown).run_round, 8.0),
     )

@@ -16,6 +16,7 @@ SECONDS: Mapping[str, float] = {
     "fresh": _MINUTE,
     "late": 5 * _MINUTE,
     "hung": 10 * _MINUTE,
+    "unchecked": 8 * _DAY,
     # Time for which a condition holds before its alert fires.
     "at_once": 0,
     "outage": 2 * _MINUTE,

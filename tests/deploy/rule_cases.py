@@ -1,6 +1,7 @@
 """The case of each alert."""
 
 from tests.deploy.budget_cases import BUDGET_CASES
+from tests.deploy.finding_cases import FINDING_CASES
 from tests.deploy.rule_case import (
     DAY,
     EXPORTS,
@@ -216,4 +217,5 @@ CASES = (
         step=LONG_STEP,
     ),
     *BUDGET_CASES,
+    *FINDING_CASES,
 )

@@ -13,6 +13,7 @@ from segplane.deploy.alerts.objectives import LATENESS, LATENESS_EXPRESSION
 from segplane.stack import metrics_targets
 from segplane.stack.dev import Stack
 from tests.deploy.selectors import selectors
+from tests.docs.metrics_page import COMMANDS
 from tests.support.data_folders import stack_settings
 from tests.support.prometheus.programs import program
 from tests.support.prometheus.servers import PrometheusServer, prometheus
@@ -57,12 +58,19 @@ def _has_series(server: PrometheusServer, selector: str) -> bool:
 
 
 def _selectors() -> Iterator[str]:
-    """List the selectors of the rules, and of the dashboards for all installations."""
+    """List the selectors of what processes export, in the rules and the dashboards."""
+    for text in _expressions():
+        for selector in selectors(text):
+            if not selector.startswith(tuple(f"segplane_{name}_" for name in COMMANDS)):
+                yield selector
+
+
+def _expressions() -> Iterator[str]:
+    """List the expressions of the rules, and of the dashboards for all installations."""
     for alert in ALERTS:
-        yield from selectors(alert.expression())
-    yield from selectors(f"{LATENESS} + {LATENESS_EXPRESSION}")
+        yield alert.expression()
+    yield f"{LATENESS} + {LATENESS_EXPRESSION}"
     for path in (ROOT / "deploy" / "grafana").iterdir():
         for panel in json.loads(path.read_text())["panels"]:
             for target in panel.get("targets", ()):
-                expression = target["expr"].replace("$installation", ".*")
-                yield from selectors(expression)
+                yield target["expr"].replace("$installation", ".*")

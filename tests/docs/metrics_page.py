@@ -13,13 +13,17 @@ from prometheus_client import REGISTRY, CollectorRegistry, Metric
 from prometheus_client.metrics import MetricWrapperBase
 
 from meta import metrics, process_metrics
+from segplane.cli.canary import metrics as canary_metrics
 from segplane.deploy.alerts import ALERTS
 from segplane.deploy.alerts.alert import Alert
 from segplane.deploy.alerts.objectives import LATENESS, LATENESS_EXPRESSION
+from segplane.fsck import metrics as fsck_metrics
 
 DOCS = Path(__file__).parents[2] / "docs"
 # Modules that define the metrics of a process outside `meta.metrics`.
 _DEFINITIONS = ("meta.status_metrics", "nursery.metrics", "segplane.gateway.http.metrics")
+# Metrics of commands, beside those of services.
+COMMANDS = ("canary", "fsck")
 _UNITS = ("timestamp_seconds", "seconds", "bytes")
 _HEAD = "| Metric | Type, unit | Labels | Value, and a rise | Alert |\n|---|---|---|---|---|\n"
 _LIBRARY = re.compile("process_|python_")
@@ -37,6 +41,18 @@ def tables() -> dict[str, str]:
     }
     families = (family for family in REGISTRY.collect() if _LIBRARY.match(family.name))
     library = (_row(family, _labels_seen(family)) for family in families)
+    of_commands = {
+        "canary": _rows(
+            [
+                canary_metrics.RECORDS,
+                canary_metrics.SECONDS,
+                canary_metrics.ARRIVED_AT,
+                canary_metrics.READ_FAILURES,
+            ]
+        ),
+        "fsck": _rows([fsck_metrics.PROBLEMS, fsck_metrics.FINISHED_AT]),
+    }
+    written |= {name: _table(rows.values()) for name, rows in of_commands.items()}
     return {**written, "every": _table(common.values()), "library": _table(library)}
 
 
@@ -56,8 +72,12 @@ def names_on(text: str) -> dict[str, set[str]]:
 
 def _metrics_of(registry: CollectorRegistry) -> dict[str, str]:
     """Return the row of each metric of a registry by its name."""
+    return _rows(registry._collector_to_names)
+
+
+def _rows(collectors: Iterable[object]) -> dict[str, str]:
     rows = {}
-    for collector in registry._collector_to_names:
+    for collector in collectors:
         assert isinstance(collector, MetricWrapperBase)
         for family in collector.describe():
             rows[family.name] = _row(family, collector._labelnames)

@@ -18,7 +18,11 @@ from meta.watches.installation_gauges import InstallationGauges
 from tests.support.meta.server import MetaServer
 from tests.support.meta.two_datasets import TwoDatasets
 
-NAMES = ("freshness_seconds", "unmerged_babies", "unmerged_bytes", "segments", "bytes")
+NAMES = (
+    *("freshness_seconds", "unmerged_babies", "unmerged_records", "unmerged_bytes"),
+    *("segments", "bytes", "write_amplification"),
+)
+TIERS = ("tier_segments", "tier_bytes")
 
 
 @pytest.fixture
@@ -57,15 +61,17 @@ def test_a_measured_dataset_has_its_name_and_all_others_have_one(scene: TwoDatas
     run_round(scene)
 
     assert set(values("segplane_dataset_freshness_seconds")) == {"web", "other"}
-    assert of_datasets("web") == [pytest.approx(60, abs=10), 2, 2_000, 0, 0]
-    assert of_datasets("other") == [pytest.approx(60, abs=10), 2, 2_000, 0, 0]
+    assert of_datasets("web") == [pytest.approx(60, abs=10), 2, 20, 2_000, 0, 0, 0]
+    assert of_datasets("other") == [pytest.approx(60, abs=10), 2, 20, 2_000, 0, 0, 0]
 
     scene.nursery.merge(scene.web, scene.stream, -1, 2)
     run_round(scene)
 
-    freshness, babies, size_bytes, segments, stored_bytes = of_datasets("web")
-    assert (freshness, babies, size_bytes, segments) == (0, 0, 0, 1)
+    *waiting, segments, stored_bytes, _ = of_datasets("web")
+    assert (waiting, segments) == ([0, 0, 0, 0], 1)
     assert stored_bytes > 0
+    assert values("segplane_dataset_tier_segments") == {"web0": 1, "other0": 0}
+    assert values("segplane_dataset_tier_bytes") == {"web0": stored_bytes, "other0": 0}
 
 
 def test_a_dataset_that_is_not_measured_any_more_has_no_gauge(scene: TwoDatasets) -> None:
@@ -93,6 +99,49 @@ def test_names_are_at_most_a_hundred_and_those_of_more_are_other(scene: TwoDatas
     sizes = values("segplane_dataset_bytes")
     assert len(sizes) == DATASETS_MAX + 1
     assert sizes["other"] == 7
+
+
+def test_a_pass_over_tiers_takes_as_many_rounds_as_it_has_pages(scene: TwoDatasets) -> None:
+    for offset, dataset in enumerate((scene.web, scene.app, scene.web)):
+        scene.collector.commit(scene.stream, offset, dataset)
+        scene.nursery.merge(dataset, scene.stream, -1 if offset < 2 else 0, offset)
+    large = "(SELECT id FROM segments ORDER BY created_at LIMIT 1)"
+    scene.execute(f"UPDATE segments SET compressed_size_bytes = 5 * 2^20 WHERE id = {large}")  # noqa: S608
+    gauges = DatasetGauges(Transactions(scene.server.running.database), counted_max=2)
+    before = values("segplane_dataset_tier_segments")
+    gauges.run_round()
+    assert values("segplane_dataset_tier_segments") == before
+
+    gauges.run_round()
+
+    shown = {"web0": 1, "web2": 1, "other0": 1}
+    assert values("segplane_dataset_tier_segments") == shown
+    gauges.run_round()
+    assert values("segplane_dataset_tier_segments") == shown, "nothing has changed"
+
+
+def test_what_was_written_is_compared_with_what_nurseries_wrote(scene: TwoDatasets) -> None:
+    for dataset, kind, size in ((scene.web, 3, 100), (scene.web, 4, 250), (scene.app, 4, 10)):
+        scene.execute(
+            "INSERT INTO costs VALUES ((now() AT TIME ZONE 'UTC')::date, 0,"  # noqa: S608
+            f" '{dataset}', {kind}, {size}, 0, 0, 0)"
+        )
+
+    run_round(scene)
+
+    assert values("segplane_dataset_write_amplification") == {"web": 3.5, "other": 0}
+
+
+def test_a_dataset_of_another_tenant_is_one_of_the_others(scene: TwoDatasets) -> None:
+    scene.execute("INSERT INTO tenants (id, name) VALUES (gen_random_uuid(), 'payments')")
+    key = "(SELECT key FROM tenants WHERE name = 'payments')"
+    scene.execute(f"UPDATE datasets SET tenant_key = {key} WHERE id = '{scene.web}'")  # noqa: S608
+    scene.collector.commit(scene.stream, 0, scene.web)
+
+    run_round(scene)
+
+    assert {*values("segplane_dataset_unmerged_babies")} == {"other"}
+    assert {*values("segplane_dataset_bytes")} == {"other"}
 
 
 def test_a_dataset_called_other_is_one_of_the_others(scene: TwoDatasets) -> None:
@@ -155,8 +204,9 @@ def test_gauges_are_absent_while_postgres_does_not_answer(scene: TwoDatasets) ->
         ):
             with suppress(MetaError):
                 job.run_round()
-        gauges = [f"segplane_dataset_{name}" for name in NAMES]
+        gauges = [f"segplane_dataset_{name}" for name in (*NAMES, *TIERS)]
         gauges += ["segplane_meta_expiring", "segplane_meta_nursery_lag_seconds"]
+        gauges.append("segplane_meta_quota_used_ratio")
         bounds = {"datasets", "ingest_tokens"} & set(values("segplane_free_places"))
         return {**{name: bool(values(name)) for name in gauges}, "bounds": bool(bounds)}
 

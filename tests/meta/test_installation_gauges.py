@@ -3,6 +3,7 @@
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from sqlalchemy import text
@@ -10,10 +11,14 @@ from sqlalchemy import text
 from meta.access import ANONYMOUS
 from meta.commits.transactions import Transactions
 from meta.metrics import META
+from meta.process.shutdown import Shutdown
 from meta.self_report import Progress, SelfReport
+from meta.server import jobs
+from meta.store.engine.pool import Transaction
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.operations_pb2 import CreateAccessTokenRequest, RevokeAccessTokenRequest
 from meta.watches.installation_gauges import NEAREST_MAX, InstallationGauges
+from segplane.deploy import durations
 from tests.support.certificates import Authority
 from tests.support.meta.server import MetaServer
 
@@ -156,3 +161,56 @@ def test_free_places_are_those_that_are_left(meta_server: MetaServer) -> None:
     assert free("streams") == max(1, meta_server.settings.threads // 4)
     with meta_server.running.pipeline.admission.admit(ANONYMOUS, "streams"):
         assert free("streams") == max(1, meta_server.settings.threads // 4) - 1
+
+
+def test_a_connection_that_a_transaction_uses_is_not_free(meta_server: MetaServer) -> None:
+    database = meta_server.running.database
+    free_before = database.free_connections()
+    with database.read():
+        assert database.free_connections() == free_before - 1
+
+
+def use(tx: Transaction, dataset_id: UUID, limit: int, records: int) -> None:
+    """Let a dataset have a limit, and records of two processes in this month."""
+    limited = "UPDATE datasets SET records_per_month = :limit WHERE id = :id"
+    tx.execute(text(limited), {"id": dataset_id, "limit": limit})
+    counted = (
+        "INSERT INTO dataset_usage (dataset_id, month, slot, records)"
+        " VALUES (:id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM'), :slot, :records)"
+    )
+    slots = [(0, records - 1), (1, 1)]
+    tx.execute(text(counted), [{"id": dataset_id, "slot": s, "records": n} for s, n in slots])
+
+
+def test_the_limit_of_records_that_is_used_most_is_shown(meta_server: MetaServer) -> None:
+    def used(kind: str) -> float | None:
+        return META.get_sample_value("segplane_meta_quota_used_ratio", {"limit": kind})
+
+    catalog = meta_server.client.catalog
+    ids = [catalog.CreateDataset(CreateDatasetRequest(name=name)).id for name in ("a", "b", "c")]
+    gauges_of(meta_server).run_round()
+    assert (used("dataset"), used("creator")) == (0, 0)
+    assert META.get_sample_value("segplane_free_places", {"bound": "month_records"}) is None
+    with meta_server.running.database.write() as tx:
+        for dataset_id, limit, records in zip(ids, (100, 1_000, -1), (90, 500, 5_000), strict=True):
+            use(tx, UUID(dataset_id), limit, records)
+        tx.execute(
+            text("UPDATE catalog_authors SET created_by = 'ann' WHERE entry_id = :id"),
+            {"id": ids[2]},
+        )
+        tx.execute(text("INSERT INTO creator_quotas VALUES ('ann', 0, 10000)"))
+
+    gauges_of(meta_server).run_round()
+
+    assert (used("dataset"), used("creator")) == (0.9, 0.5)
+    assert free("month_records") == 10
+
+
+def test_no_job_rests_as_long_as_one_that_hangs(meta_server: MetaServer) -> None:
+    running = meta_server.running
+    made = jobs._jobs(running.database, running.report, meta_server.settings, Shutdown())
+
+    pauses = {job.name: max(job.pause_secs, job.idle_secs_max) for job in made}
+
+    hung_secs = durations.SECONDS["hung"]
+    assert {name for name, secs in pauses.items() if secs > hung_secs / 2} == set()

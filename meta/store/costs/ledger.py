@@ -17,8 +17,8 @@ from meta.store.engine.pool import Transaction
 
 # The id of what is of no dataset.
 NO_DATASET = UUID(int=0)
-# The number of CostKind of stored bytes.
-STORED = 1
+# Numbers of CostKind: stored bytes, and those that nurseries and merges wrote.
+STORED, OF_NURSERIES, MERGED = 1, 3, 4
 # Kinds that a dataset can have rows of in a day.
 KINDS_MAX = 8
 # A row stays at it, so that no report can make a sum too large for its column.

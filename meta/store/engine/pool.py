@@ -5,7 +5,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event, text
+from sqlalchemy import (
+    Connection,
+    Engine,
+    ExceptionContext,
+    QueuePool,
+    create_engine,
+    event,
+    text,
+)
 
 from meta import access
 from meta.errors import Unavailable
@@ -174,6 +182,12 @@ class Database:
     def engine(self) -> Engine:
         """The pool itself, for migrations and bulk loads."""
         return self._writer
+
+    def free_connections(self) -> int:
+        """Return how many connections of the pool no transaction uses now."""
+        pool = self._writer.pool
+        assert isinstance(pool, QueuePool)
+        return self.pool_size - pool.checkedout()
 
     def ping(self) -> None:
         """Raise Unavailable unless the database answers."""

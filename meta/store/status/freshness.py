@@ -40,6 +40,8 @@ class FreshnessRow:
     is_detached: bool
     babies: int
     size_bytes: int
+    # Of whole baby segments, as the bytes are.
+    waiting_records: int
     is_at_least: bool
     registered_at_nanos: int
 
@@ -88,7 +90,8 @@ _BABIES = f"""{_PENDING}, share AS MATERIALIZED (
 _OF_ALL = f"""{_BABIES}, stamped AS (
       SELECT e.dataset_id, b.stream_id, min(b."offset") AS "offset",
         min(b.committed_at) AS committed_at, count(*) AS babies,
-        sum(b.size_bytes)::bigint AS size_bytes, bool_or(b.is_cut) AS is_cut
+        sum(b.size_bytes)::bigint AS size_bytes, sum(b.num_records)::bigint AS records,
+        bool_or(b.is_cut) AS is_cut
       FROM babies b CROSS JOIN LATERAL unnest(b.dataset_ids) AS stamp (id)
         CROSS JOIN LATERAL (
           SELECT dataset_id, merged_offset FROM stream_datasets
@@ -98,15 +101,18 @@ _OF_ALL = f"""{_BABIES}, stamped AS (
     ), unstamped AS MATERIALIZED (
       SELECT stream_id, bool_or(is_cut) AS is_cut, array_agg("offset" ORDER BY "offset") AS offsets,
         array_agg(committed_at ORDER BY "offset") AS times,
-        array_agg(size_bytes ORDER BY "offset") AS sizes
-      FROM (SELECT b.stream_id, b.is_cut, b."offset", b.committed_at, (sum(b.size_bytes)
-                OVER (PARTITION BY b.stream_id ORDER BY b."offset" DESC))::bigint AS size_bytes
-            FROM babies b WHERE b.dataset_ids IS NULL AND {_HAS_RECORDS}) u
+        array_agg(size_bytes ORDER BY "offset") AS sizes,
+        array_agg(records ORDER BY "offset") AS records
+      FROM (SELECT b.stream_id, b.is_cut, b."offset", b.committed_at,
+              (sum(b.size_bytes) OVER behind)::bigint AS size_bytes,
+              (sum(b.num_records) OVER behind)::bigint AS records
+            FROM babies b WHERE b.dataset_ids IS NULL AND {_HAS_RECORDS}
+            WINDOW behind AS (PARTITION BY b.stream_id ORDER BY b."offset" DESC)) u
       GROUP BY stream_id
     ), carried AS MATERIALIZED (
       SELECT e.dataset_id, u.stream_id, u.offsets[p.first] AS "offset",
         u.times[p.first] AS committed_at, cardinality(u.offsets) - p.first + 1 AS babies,
-        u.sizes[p.first] AS size_bytes, u.is_cut
+        u.sizes[p.first] AS size_bytes, u.records[p.first] AS records, u.is_cut
       FROM unstamped u CROSS JOIN LATERAL (
           SELECT dataset_id, merged_offset FROM stream_datasets
           WHERE stream_id = u.stream_id OFFSET 0) e
@@ -136,13 +142,14 @@ _OF_ONE = f"""{_PENDING}, behind AS MATERIALIZED (
         SELECT max("offset") AS last, min("offset") FILTER (WHERE {_MINE}) AS "offset",
           min(committed_at) FILTER (WHERE {_MINE}) AS committed_at,
           count(*) FILTER (WHERE {_MINE}) AS babies,
-          (sum(size_bytes) FILTER (WHERE {_MINE}))::bigint AS size_bytes
+          (sum(size_bytes) FILTER (WHERE {_MINE}))::bigint AS size_bytes,
+          (sum(num_records) FILTER (WHERE {_MINE}))::bigint AS records
         FROM (SELECT * FROM baby_segments
               WHERE stream_id = k.stream_id AND "offset" > k.merged
               ORDER BY "offset" LIMIT (SELECT most FROM share)) b) b
     ), waiting AS (
       SELECT cast(:dataset AS uuid) AS dataset_id, stream_id, "offset", committed_at, babies,
-        size_bytes, is_cut
+        size_bytes, records, is_cut
       FROM looked WHERE babies > 0
     ), cut AS MATERIALIZED (
       SELECT count(*) FILTER (WHERE is_cut) AS streams FROM looked
@@ -156,7 +163,7 @@ _ASKED = (
 _LISTED = f""", oldest AS MATERIALIZED (
       SELECT DISTINCT ON (dataset_id) dataset_id, stream_id, "offset", committed_at,
         (sum(babies) OVER own)::bigint AS babies, (sum(size_bytes) OVER own)::bigint AS size_bytes,
-        bool_or(is_cut) OVER own AS is_cut
+        (sum(records) OVER own)::bigint AS records, bool_or(is_cut) OVER own AS is_cut
       FROM waiting WINDOW own AS (PARTITION BY dataset_id)
       ORDER BY dataset_id, committed_at, stream_id
     ), alive AS MATERIALIZED (
@@ -165,7 +172,8 @@ _LISTED = f""", oldest AS MATERIALIZED (
           WHERE id = o.dataset_id AND deleted_at IS NULL AND {scope.reaches("datasets")}
           OFFSET 0) d
     ), fresh AS (
-      SELECT name, id, NULL::uuid, NULL::bigint, NULL::timestamptz, 0, 0, false FROM datasets
+      SELECT name, id, NULL::uuid, NULL::bigint, NULL::timestamptz, 0, 0, 0, false
+      FROM datasets
       WHERE {_ASKED} AND :include_fresh AND id NOT IN (SELECT dataset_id FROM alive)
       ORDER BY name, id LIMIT :most
     ), listed AS MATERIALIZED (
@@ -180,7 +188,7 @@ _LISTED = f""", oldest AS MATERIALIZED (
           coalesce({_NANOS.format("l.committed_at")}, 0) AS oldest,
           l.stream_id, coalesce(l."offset", 0), coalesce({COLLECTOR_ID_SQL}, ''),
           coalesce({IS_DETACHED.format("s")} AND s.stopped_offset IS NULL, false),
-          l.babies, l.size_bytes, l.is_cut, coalesce({_NANOS.format("r.created_at")}, 0)
+          l.babies, l.size_bytes, l.records, l.is_cut, coalesce({_NANOS.format("r.created_at")}, 0)
         FROM listed l CROSS JOIN LATERAL (
             SELECT * FROM datasets WHERE id = l.dataset_id OFFSET 0) d
           LEFT JOIN LATERAL (

@@ -2,6 +2,9 @@
 
 from prometheus_client import Counter, Gauge, Histogram
 
+from meta.process_metrics import preset
+from segplane.cli.canary.probes import ProbeResult
+
 RECORDS = Counter(
     "segplane_canary_records_total",
     "Records by result: arrived, late, lost, doubled, refused (by the collector), unread (the"
@@ -23,3 +26,4 @@ READ_FAILURES = Counter(
     "segplane_canary_read_failures_total",
     "Readings that failed and are repeated. A rise: meta, the bucket or the gateway is away.",
 )
+preset(RECORDS, [result.value for result in ProbeResult])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from segplane.deploy.alerts import meta, objectives, pipeline, processes
+from segplane.deploy.alerts import findings, meta, objectives, pipeline, processes
 from segplane.deploy.alerts.alert import Alert
 
 GROUPS: Mapping[str, Sequence[Alert]] = {
@@ -10,5 +10,6 @@ GROUPS: Mapping[str, Sequence[Alert]] = {
     "pipeline": pipeline.ALERTS,
     "processes": processes.ALERTS,
     "meta": meta.ALERTS,
+    "findings": findings.ALERTS,
 }
 ALERTS = tuple(alert for group in GROUPS.values() for alert in group)

@@ -88,6 +88,27 @@ ALERTS = (
         " without a credential.",
     ),
     Alert(
+        "SegplaneBoundReached",
+        "min by (installation, bound) (segplane_free_places"
+        '{bound!~"month_records|database_connections"}) <= 0',
+        Severity.WARNING,
+        "No place of bound {{ $labels.bound }} is free: what comes next is refused, or displaces"
+        " others.",
+        "`segplane_free_places` by instance says where; [limits](contract.md#limits) names the"
+        " settings.",
+        hold="steady",
+        caused_by=META_CAUSES,
+    ),
+    Alert(
+        "SegplaneQuotaNearlyUsed",
+        "max by (installation, limit) (segplane_meta_quota_used_ratio) > 0.9",
+        Severity.WARNING,
+        "More than 90 % of the records that a {{ $labels.limit }} may have in this month are used:"
+        " collectors will refuse its exports.",
+        "`segplane datasets usage` and `segplane access quotas` name it. Raise the limit"
+        " ([quotas](operations.md#quotas-of-creators)), or let its senders send less.",
+    ),
+    Alert(
         "SegplaneDatabaseClockSteps",
         "sum by (installation, direction) (increase(segplane_meta_clock_steps_total[$hour])) > 0",
         Severity.WARNING,

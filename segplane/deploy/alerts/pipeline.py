@@ -3,7 +3,7 @@
 from segplane.deploy.alerts.alert import META_CAUSES, Alert, Severity
 
 # Causes for which merged segments are not written.
-_NO_MERGES = (*META_CAUSES, "SegplaneNoNursery", "SegplaneStreamParked")
+NO_MERGES = (*META_CAUSES, "SegplaneNoNursery", "SegplaneStreamParked")
 ALERTS = (
     Alert(
         "SegplaneRecordsLate",
@@ -12,7 +12,7 @@ ALERTS = (
         "Acknowledged records are not visible yet; they are late, not lost.",
         "[`segplane why`](status.md#why-a-dataset-waits) names the stage that holds them. See the"
         " nursery's log, and whether it keeps up (`segplane_nursery_backlog_babies`).",
-        caused_by=_NO_MERGES,
+        caused_by=NO_MERGES,
     ),
     Alert(
         "SegplaneNurseryLags",
@@ -21,7 +21,7 @@ ALERTS = (
         "Baby segments of the shards of nursery {{ $labels.nursery }} wait for their merge.",
         "A nursery lags, or none has the shards (`unleased`): `segplane status` lists nurseries,"
         " `segplane freshness` the datasets that wait.",
-        caused_by=(*_NO_MERGES, "SegplaneRecordsLate"),
+        caused_by=(*NO_MERGES, "SegplaneRecordsLate"),
     ),
     Alert(
         "SegplaneStreamParked",
@@ -51,14 +51,6 @@ ALERTS = (
         " workers, or see"
         " [excess events](operations.md#a-dataset-that-waits-for-excess-events).",
         hold="outage",
-    ),
-    Alert(
-        "SegplaneExcessAllowed",
-        "sum by (installation)"
-        " (increase(segplane_registration_allowed_excess_events_total[$day])) > 0",
-        Severity.WARNING,
-        "An allowance of excess events is used.",
-        "`segplane audit` shows who gave it. Revoke it once its cause is removed.",
     ),
     Alert(
         "SegplaneMergeDebt",

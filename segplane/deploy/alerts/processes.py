@@ -120,25 +120,6 @@ ALERTS = (
         caused_by=META_CAUSES,
     ),
     Alert(
-        "SegplaneObjectsDamaged",
-        "max by (installation) (segplane_janitor_damaged_objects) > 0",
-        Severity.CRITICAL,
-        "Two reads found an object of a live segment, or a baby segment that is not merged yet,"
-        " damaged or missing.",
-        "`segplane fsck`, and `object_damaged` in the janitor's log"
-        " ([damage and repair](operations.md#damage-and-repair)).",
-    ),
-    Alert(
-        "SegplaneScrubStalls",
-        "increase(segplane_janitor_scrubbed_bytes_total[$scrub]) == 0"
-        " and segplane_janitor_scrubbed_bytes_total offset $scrub >= 0"
-        " and on (installation) sum by (installation)"
-        " (increase(segplane_nursery_segments_total[$scrub])) > 0",
-        Severity.WARNING,
-        "Stored objects are not checked for damage.",
-        "The janitor's log, and `JANITOR_SCRUB_BYTES_PER_SEC`.",
-    ),
-    Alert(
         "SegplaneStoreClockOff",
         "max by (installation) (abs(segplane_store_clock_skew_seconds)) > 30",
         Severity.WARNING,

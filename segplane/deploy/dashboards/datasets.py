@@ -52,6 +52,37 @@ DATASETS = DashboardContent(
                 ),
             ),
         ),
+        "Compaction": (
+            lines(
+                "Segments by tier",
+                "none",
+                "Live segments by compressed size: tier 0 is below 1 MiB, tier k from 4^(k-1) MiB"
+                " on. A rise of low tiers: merges lag.",
+                (
+                    "sum by (tier) (max by (dataset, tier)"
+                    " (segplane_dataset_tier_segments{$here}))",
+                    "tier {{tier}}",
+                ),
+                is_stacked=True,
+            ),
+            lines(
+                "Bytes by tier",
+                "bytes",
+                "Compressed bytes of the same segments.",
+                (
+                    "sum by (tier) (max by (dataset, tier) (segplane_dataset_tier_bytes{$here}))",
+                    "tier {{tier}}",
+                ),
+                is_stacked=True,
+            ),
+            lines(
+                "Write amplification",
+                "none",
+                "Bytes that nurseries and merges wrote for each byte that nurseries wrote, today"
+                " and yesterday.",
+                _of_each("segplane_dataset_write_amplification"),
+            ),
+        ),
         "Lateness": (
             lines(
                 "Freshness",
@@ -66,6 +97,12 @@ DATASETS = DashboardContent(
                 _of_each("segplane_dataset_unmerged_babies"),
             ),
             lines(
+                "Records that wait",
+                "none",
+                "Records of those baby segments, whichever dataset they are of.",
+                _of_each("segplane_dataset_unmerged_records"),
+            ),
+            lines(
                 "Bytes that wait",
                 "bytes",
                 "Bytes of those baby segments.",
@@ -73,6 +110,13 @@ DATASETS = DashboardContent(
             ),
         ),
         "Cost": (
+            lines(
+                "Quotas used",
+                "percentunit",
+                "Records of the month as a share of their limit, the largest of any dataset and"
+                " creator.",
+                ("max by (limit) (segplane_meta_quota_used_ratio{$here})", "{{limit}}"),
+            ),
             lines(
                 "Bytes written and read",
                 "Bps",

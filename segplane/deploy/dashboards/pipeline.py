@@ -163,5 +163,29 @@ PIPELINE = DashboardContent(
                 (rate("segplane_nursery_segments_total", "installation"), "registered"),
             ),
         ),
+        "Seen from outside": (
+            lines(
+                "Canary by result",
+                "none",
+                "Records within an hour. Others than arrived: `segplane canary` names them.",
+                (
+                    "sum by (result) (increase(segplane_canary_records_total{$here}[1h]))",
+                    "{{result}}",
+                ),
+            ),
+            lines(
+                "Canary by step",
+                "s",
+                "From sending a record until it was acknowledged, visible, merged.",
+                (quantile(0.99, "segplane_canary_seconds", "step"), "{{step}} p99"),
+                (mean("segplane_canary_seconds", "step"), "{{step}} mean"),
+            ),
+            lines(
+                "Findings of fsck",
+                "none",
+                "Problems that the last run of each check found.",
+                ("max by (check, kind) (segplane_fsck_problems{$here})", "{{check}} {{kind}}"),
+            ),
+        ),
     },
 )

@@ -34,6 +34,7 @@ def fsck(
     cursor: Path | None = None,
     repair: bool = False,
     orphan_age_secs: Annotated[float, Option(min=0)] = DAY_SECS,
+    metrics: Path | None = None,
 ) -> Answer:
     """Compare meta with the object store. Exit code 1 if anything is wrong.
 
@@ -51,6 +52,7 @@ def fsck(
         cursor: File for the position: the same command continues from there.
         repair: Repair what needs no judgement; say what is left to you.
         orphan_age_secs: Age of an orphan. With --repair, a writer that is slower is refused.
+        metrics: File for metrics of the check, once it has ended, which a node exporter reads.
     """
     from segplane.cli.commands.repair import fsck_data
     from segplane.fsck.check_cursor import CatalogCursor
@@ -58,9 +60,15 @@ def fsck(
     if data and (deep or repair):
         raise usage("--data cannot be combined with --deep or --repair")
     if data:
-        return fsck_data.run(client, sample, since, cursor)
-    begin = CatalogCursor(orphan_age_secs=int(orphan_age_secs))
-    return _run(client, begin, cursor, is_deep=deep, is_repair=repair)
+        answer, problems = fsck_data.run(client, sample, since, cursor)
+    else:
+        begin = CatalogCursor(orphan_age_secs=int(orphan_age_secs))
+        answer, problems = _run(client, begin, cursor, is_deep=deep, is_repair=repair)
+    if metrics is not None:
+        from segplane.fsck.metrics import write
+
+        write(metrics, "data" if data else "catalog", problems)
+    return answer
 
 
 def _run(
@@ -70,7 +78,8 @@ def _run(
     *,
     is_deep: bool,
     is_repair: bool,
-) -> Answer:
+) -> tuple[Answer, dict[str, int]]:
+    """Return the answer, and the number of problems by kind."""
     from segplane.cli.commands.repair import fsck_data
     from segplane.fsck import catalog_check as checks
     from segplane.fsck.check_cursor import KEPT_MAX
@@ -105,8 +114,9 @@ def _run(
         [f"not known: {further} further objects"] * (further > 0),
         _lines(report, repairs, withheld),
     )
-    is_wrong = report.num_violations or not_known.num_at_stake
-    return Answer(data, text, exit_code=EXIT_REFUSED if is_wrong else 0)
+    problems = {"violation": report.num_violations, "not_known": not_known.num_at_stake}
+    is_wrong = any(problems.values())
+    return Answer(data, text, exit_code=EXIT_REFUSED if is_wrong else 0), problems
 
 
 def _loss_line(loss: "pb.Loss") -> str:

@@ -24,8 +24,10 @@ from segplane.recovery.losses import list_losses, list_parked
 PROGRESS_EVERY_SECS = 2.0
 
 
-def run(client: MetaClient, sample: float, since: int, cursor_path: Path | None) -> Answer:
-    """Check the bytes of the stored objects.
+def run(
+    client: MetaClient, sample: float, since: int, cursor_path: Path | None
+) -> tuple[Answer, dict[str, int]]:
+    """Check the bytes of the stored objects; returns the number of problems by kind, too.
 
     Raises CursorRefused, StoreError.
     """
@@ -45,11 +47,10 @@ def run(client: MetaClient, sample: float, since: int, cursor_path: Path | None)
     withheld = all_withheld(client, store)
     if cursor_path is not None:
         cursor_path.unlink(missing_ok=True)
-    return Answer(
-        _document(cursor) | {"withheld": withheld},
-        _lines(cursor, withheld),
-        exit_code=EXIT_REFUSED if cursor.num_damaged or cursor.num_unread else 0,
-    )
+    problems = {"damaged": cursor.num_damaged, "unread": cursor.num_unread}
+    document, lines = _document(cursor) | {"withheld": withheld}, _lines(cursor, withheld)
+    exit_code = EXIT_REFUSED if any(problems.values()) else 0
+    return Answer(document, lines, exit_code=exit_code), problems
 
 
 def all_withheld(client: MetaClient, store: ObjectStore) -> list[Withheld]:

@@ -26,7 +26,12 @@ log = structlog.get_logger()
 TOKENS_MAX, UNKNOWN_MAX = 100_000, 10_000
 TOKEN_CHARS_MAX = 256
 CHECK_LATER = "ingest token cannot be checked now"
-UNKNOWN = Refused(Refusal(Code.UNAUTHENTICATED, "ingest token is missing, unknown or revoked"))
+UNKNOWN = Refused(
+    Refusal(
+        Code.UNAUTHENTICATED,
+        "ingest token is missing, unknown or revoked, or its tenant is suspended",
+    )
+)
 
 
 @dataclass(slots=True)

@@ -200,7 +200,7 @@ class DeletionHeld(MetaError, code=Code.FAILED_PRECONDITION):
 
 
 class TokenUnknown(MetaError, code=Code.UNAUTHENTICATED):
-    """The ingest token is unknown or revoked; the reply does not say which."""
+    """The ingest token is unknown or revoked, or its tenant suspended; the reply does not say."""
 
 
 class LockTokenWrong(MetaError, code=Code.PERMISSION_DENIED):

@@ -78,16 +78,16 @@ class IngestTokenServicer:
         def work(tx: Transaction) -> tuple[IngestToken, _Rehash] | None:
             hashing = self._hasher.hash_function(tx)
             digests = hashing(request.plaintext_token)
-            row = tokens.find_by_digests(tx, digests.all())
-            if row is None:
+            shown = tokens.find_by_digests(tx, digests.all())
+            if shown is None or not shown.is_accepted:
                 return None
-            token, stored = row
+            token, stored, _ = shown
             if not hashing.needs_rehash(digests, stored, token.fingerprint):
                 return token, None
             return token, (stored, digests.current, hashing.fingerprint)
 
         answer = self._transactions.read(work)
-        if answer is None or answer[0].revoked_at is not None:
+        if answer is None:
             raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
         token, rehash = answer
         if rehash is not None:

@@ -170,11 +170,12 @@ class IngestionServicer:
 
 def _lock_token(tx: Transaction, digests: Sequence[bytes]) -> IngestToken:
     """Lock an active token and the datasets of its routing against changes."""
-    row = tokens.find_by_digests(tx, digests)
-    locked = None if row is None else routing.lock_token(tx, row[0])
-    if locked is None or locked.revoked_at is not None:
-        raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
-    return locked
+    shown = tokens.find_by_digests(tx, digests)
+    if shown is not None and shown.is_accepted:
+        locked = routing.lock_token(tx, shown.token)
+        if locked is not None and locked.revoked_at is None:
+            return locked
+    raise TokenUnknown(token_secrets.UNKNOWN_MESSAGE)
 
 
 def _admit(

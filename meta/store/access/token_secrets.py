@@ -18,7 +18,7 @@ HINT_CHARACTERS = 4
 # Stands for the pepper that the database made for itself, as the previous one.
 DATABASE_PEPPER = b"database"
 # One text for unknown and revoked, so that a reply does not reveal which plaintexts existed.
-UNKNOWN_MESSAGE = "the ingest token is unknown or revoked"
+UNKNOWN_MESSAGE = "the ingest token is unknown or revoked, or its tenant is suspended"
 _SECRET_BYTES = 32
 _CHECKSUM_CHARACTERS = 6
 _CHARACTERS_BEHIND_PREFIX = 43 + _CHECKSUM_CHARACTERS

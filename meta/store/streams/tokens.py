@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import Select, func, select, text
@@ -47,6 +47,16 @@ class IngestToken:
     fingerprint: str = ""
 
 
+class ShownToken(NamedTuple):
+    """The token behind a secret, and the digest by which it is stored."""
+
+    token: IngestToken
+    stored: bytes
+    # False if it is revoked, or its tenant suspended or deleted. Records that were accepted before
+    # are committed and merged.
+    is_accepted: bool
+
+
 _COLUMNS = (
     "id, name, hint, created_at, revoked_at, logs_dataset_id, traces_dataset_id,"
     " metrics_dataset_id, pepper"
@@ -64,9 +74,12 @@ _CHANGED = text(f"""
       AND id IN (SELECT id FROM ingest_tokens WHERE changed_version > :since OFFSET 0)
     ORDER BY id LIMIT :most
 """)  # noqa: S608
-_BY_DIGESTS = text(
-    f"SELECT {_COLUMNS}, digest FROM ingest_tokens WHERE digest = ANY(cast(:digests AS bytea[]))"  # noqa: S608
-)
+_BY_DIGESTS = text(f"""
+    SELECT {_COLUMNS}, digest, revoked_at IS NULL AND EXISTS (
+      SELECT FROM tenants t WHERE t.key = tenant_key
+        AND t.suspended_at IS NULL AND t.deleted_at IS NULL) AS is_accepted
+    FROM ingest_tokens WHERE digest = ANY(cast(:digests AS bytea[]))
+""")  # noqa: S608
 _BY_IDS = scope.statement(f"{_ALL} WHERE id = ANY(cast(:ids AS uuid[])) AND {_REACHED}")
 _REHASH = text(
     "UPDATE ingest_tokens SET digest = :digest, pepper = :fingerprint WHERE digest = :stored"
@@ -94,10 +107,10 @@ _ROUTE = scope.statement(f"""
 _DELETE = scope.statement(f"DELETE FROM ingest_tokens WHERE id = :token AND {_REACHED}")  # noqa: S608
 
 
-def find_by_digests(tx: Transaction, digests: Sequence[bytes]) -> tuple[IngestToken, bytes] | None:
-    """The token that is stored by one of the digests, revoked or not, and which one that is."""
+def find_by_digests(tx: Transaction, digests: Sequence[bytes]) -> ShownToken | None:
+    """The token that is stored by one of the digests, also one that is not accepted."""
     row = tx.execute(_BY_DIGESTS, {"digests": list(digests)}).one_or_none()
-    return None if row is None else (_made(row[:-1]), bytes(row[-1]))
+    return None if row is None else ShownToken(_made(row[:-2]), bytes(row[-2]), row[-1])
 
 
 def rehash(tx: Transaction, stored: bytes, digest: bytes, fingerprint: str) -> None:

@@ -225,6 +225,11 @@ class ListDatasetsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     PAGINATION_FIELD_NUMBER: _builtins.int
+    ALL_TENANTS_FIELD_NUMBER: _builtins.int
+    all_tenants: _builtins.bool
+    """The datasets of all tenants, those of others than `default` as `//tenant/group/name`. For
+    operators who name no tenant; others are PERMISSION_DENIED (ROLE_REFUSED).
+    """
     @_builtins.property
     def pagination(self) -> Global___PaginationRequest:
         """The page; absent = the first, of 100."""
@@ -233,10 +238,11 @@ class ListDatasetsRequest(_message.Message):
         self,
         *,
         pagination: Global___PaginationRequest | None = ...,
+        all_tenants: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["pagination", b"pagination"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_tenants", b"all_tenants", "pagination", b"pagination"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -62,4 +62,4 @@ def find_kept(client: MetaClient, store: ObjectStore) -> Iterator[KeptFiles]:
 
 
 def _live_ids(client: MetaClient) -> frozenset[str]:
-    return frozenset(dataset.id for dataset in all_datasets(client))
+    return frozenset(dataset.id for dataset in all_datasets(client, all_tenants=True))

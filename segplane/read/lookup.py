@@ -17,9 +17,9 @@ _UNREADABLE_PAGE = 1_000
 _DATASET_KEYS = ("dataset_name", "dataset")
 
 
-def all_datasets(client: MetaClient) -> list[catalog_pb2.Dataset]:
-    """Read every page of the datasets, oldest first."""
-    request = catalog_pb2.ListDatasetsRequest()
+def all_datasets(client: MetaClient, *, all_tenants: bool = False) -> list[catalog_pb2.Dataset]:
+    """Read every page of the datasets of a tenant, or of all, oldest first."""
+    request = catalog_pb2.ListDatasetsRequest(all_tenants=all_tenants)
     pages = paged_lists.replies(client.catalog.ListDatasets, request)
     return [dataset for page in pages for dataset in page.items]
 

@@ -57,13 +57,15 @@ class DatasetCalls:
 
     def ListDatasets(self, request: pb.ListDatasetsRequest) -> pb.ListDatasetsResponse:
         """Page through the live datasets."""
-        window = pages.window(request.pagination, "ListDatasets")
+        of_all = request.all_tenants
+        filters = ("all tenants",) if of_all else ()
+        window = pages.window(request.pagination, "ListDatasets", *filters)
         page, by = self._transactions.read(
-            lambda tx: authors.of_page(tx, datasets.list_page(tx, window))
+            lambda tx: authors.of_page(tx, datasets.list_page(tx, window, of_all_tenants=of_all))
         )
         return pb.ListDatasetsResponse(
             items=[pb.Dataset(id=str(d.id), name=d.name, authors=by.get(d.id)) for d in page.items],
-            pagination=pages.answer(page, "ListDatasets"),
+            pagination=pages.answer(page, "ListDatasets", *filters),
         )
 
     def DeleteDataset(self, request: pb.DeleteDatasetRequest) -> pb.DeleteDatasetResponse:

@@ -45,10 +45,11 @@ _BY_ID = _LIVE.where(datasets.c.id == bindparam("id"))
 _BY_NAME = select(*_COLUMNS).where(shown_names.is_called(parameter="name"))
 _DEFAULT = _LIVE.where(datasets.c.is_default)
 _ALL_LIVE = _ALIVE.order_by(datasets.c.id)
-_LISTED: Select[*tuple[Any, ...]] = select(
+_LISTED_OF_ALL: Select[*tuple[Any, ...]] = select(
     datasets.c.id,
     func.octet_length(shown_names.column()) + catalog_authors.size_of(datasets.c.id),
-).where(datasets.c.deleted_at.is_(None), datasets.c.tenant_key == scope.NAMING_TENANT)
+).where(datasets.c.deleted_at.is_(None))
+_LISTED = _LISTED_OF_ALL.where(datasets.c.tenant_key == scope.NAMING_TENANT)
 _BY_IDS = _LIVE.where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
 _COUNT_LIVE = select(func.count()).where(datasets.c.deleted_at.is_(None))
 # KEY SHARE: waits for a deletion (FOR UPDATE), not for a raised deletion horizon.
@@ -170,9 +171,13 @@ def stamp(tx: Transaction, dataset_id: UUID, version: versions.Version) -> None:
     tx.execute(_STAMP, {"dataset": dataset_id, "version": version})
 
 
-def list_page(tx: Transaction, window: keyset.Window) -> keyset.Page[Dataset]:
-    """One page of the live datasets."""
-    listed, visible = _LISTED, scope.visible_ids()
+def list_page(
+    tx: Transaction, window: keyset.Window, *, of_all_tenants: bool = False
+) -> keyset.Page[Dataset]:
+    """One page of the live datasets of the tenant of names, or of all. Raises RoleRefused."""
+    if of_all_tenants:
+        scope.require_all()
+    listed, visible = _LISTED_OF_ALL if of_all_tenants else _LISTED, scope.visible_ids()
     if visible is not None:
         listed = listed.where(datasets.c.id.in_(visible))
     return keyset.read_rows(tx, listed, window, _BY_IDS, Dataset)

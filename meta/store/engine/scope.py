@@ -21,7 +21,7 @@ from sqlalchemy.sql import or_
 
 from meta import access
 from meta.access import TenantScope
-from meta.errors import NotFound
+from meta.errors import NotFound, RoleRefused
 
 
 def current() -> TenantScope:
@@ -64,6 +64,12 @@ def statement(sql: str) -> TextClause:
     made = text(sql)
     parameters = (TENANT, NAMING_TENANT)
     return made.bindparams(*(each for each in parameters if each.key in made._bindparams))
+
+
+def require_all() -> None:
+    """Raise RoleRefused unless the caller is an operator who names no tenant."""
+    if current() != access.EVERYTHING:
+        raise RoleRefused("only an operator who names no tenant may list all of them")
 
 
 def visible_ids() -> list[UUID] | None:

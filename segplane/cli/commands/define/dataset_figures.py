@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 def usage(
     client: MetaClient,
     names: Annotated[list[str] | None, Positional(metavar="[NAME]...")] = None,
+    all_tenants: bool = False,
 ) -> Answer:
     """Count the records that datasets took this month (UTC), with their limit.
 
@@ -43,13 +44,14 @@ def usage(
 
     Options:
         names: Only these datasets.
+        all_tenants: Without names, those of all tenants. For operators.
     """
     from segplane.read.lookup import all_datasets, read_usages
 
     if names:
         ids = [dataset_id(client, name) for name in names]
     else:
-        ids = [dataset.id for dataset in all_datasets(client)]
+        ids = [dataset.id for dataset in all_datasets(client, all_tenants=all_tenants)]
     costs = _costs(client, ids if names else ())
     usages = list(read_usages(client, ids))
     columns: Columns[operations_pb2.DatasetUsage] = {

@@ -90,12 +90,17 @@ def rename(client: MetaClient, name: Dataset, new_name: str) -> Answer:
 
 
 @datasets.command("list")
-def list_(client: MetaClient) -> Answer:
-    """List the datasets, oldest first."""
+def list_(client: MetaClient, all_tenants: bool = False) -> Answer:
+    """List the datasets, oldest first.
+
+    Options:
+        all_tenants: List those of all tenants, as //tenant/group/name. For operators.
+    """
     from segplane.read.lookup import all_datasets
 
-    listed = all_datasets(client)
-    hints = _hints(client, [dataset.name for dataset in listed])
+    listed = all_datasets(client, all_tenants=all_tenants)
+    # Hints look at the groups of one tenant.
+    hints = _hints(client, [d.name for d in listed if not d.name.startswith("//")])
     data = [
         message_dict(dataset) | ({"hint": hints[dataset.name]} if dataset.name in hints else {})
         for dataset in listed

@@ -24,7 +24,9 @@ from meta.store.catalog.resources import ResourceKind
 from meta.store.engine.keyset import Window
 from meta.store.engine.pool import Database, Transaction
 from meta.store.lookup import lookup
+from meta.store.lookup.page_statement import PageQuery
 from meta.store.streams import tokens
+from tests.support.meta.page_reads import read_page
 from tests.support.meta.plans import rows_read
 from tests.support.meta.two_tenants import add_other, caller_of, database_of, fill, id_of
 
@@ -88,6 +90,8 @@ CALLS: dict[str, Callable[[int, Transaction], object]] = {
     "ingest tokens": lambda _, tx: tokens.list_page(tx, WINDOW),
     "a schema by name": lambda _, tx: schemas.SCHEMAS.find(tx, "events"),
     "links": lambda _, tx: links.list_page(tx, WINDOW, LinkFilter()),
+    "segments of all datasets": lambda _, tx: read_page(tx, PageQuery(0, 10, 100)),
+    "segments by name": lambda _, tx: read_page(tx, PageQuery(0, 10, 100, names=["team/web"])),
     "audit records": lambda _, tx: audit.list_newest(tx, AuditFilter(), 0, 100),
 }
 

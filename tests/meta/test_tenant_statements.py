@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 import meta
+from meta.access import DEFAULT_TENANT
 from meta.errors import NotFound
 from meta.store.engine.pool import Database
 from meta.store.lookup import lookup, page_statement
@@ -62,13 +63,22 @@ def test_every_module_with_such_statements_is_listed() -> None:
     assert users == {*USERS}
 
 
-@pytest.mark.parametrize("name", ["_STATEMENT", "_BY_IDS"])
-def test_a_statement_of_tenants_callers_reads_datasets_by_tenant(name: str) -> None:
-    statement: str = getattr(page_statement, name).decode()
+PAGE = "(SELECT tenant FROM asked)"
 
-    assert re.search(r"\bdatasets d\b", statement)
-    tenant = {"_STATEMENT": "(SELECT tenant FROM asked)", "_BY_IDS": "$4::integer"}[name]
-    assert re.search(rf"d\.tenant_key = (?:cast\()?{re.escape(tenant)}", statement)
+
+@pytest.mark.parametrize(
+    ("statement", "tenant"),
+    [
+        pytest.param(page_statement._PAGES[DEFAULT_TENANT], PAGE, id="page of default"),
+        pytest.param(page_statement._PAGE_OF_TENANT, PAGE, id="page of another tenant"),
+        pytest.param(page_statement._BY_IDS, "$4::integer", id="by ids"),
+    ],
+)
+def test_a_statement_of_tenants_callers_reads_datasets_by_tenant(
+    statement: bytes, tenant: str
+) -> None:
+    assert re.search(r"\bdatasets d\b", statement.decode())
+    assert f"d.tenant_key = {tenant}" in statement.decode()
 
 
 def test_segments_by_id_are_those_of_the_tenant(database: Database, other: int) -> None:

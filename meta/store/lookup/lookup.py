@@ -36,9 +36,9 @@ class VisibleDataset(NamedTuple):
 
 
 class TenantParameters(NamedTuple):
-    """SQL of the key of the tenant that is reached, NULL = all, and of that of names."""
+    """SQL of the condition that a row `d` of datasets is reached, and of the key of names."""
 
-    reached: str
+    is_reached: str
     naming: str
 
 
@@ -50,7 +50,7 @@ def datasets_sql(
     They have names if they are asked for by name, or with `names_all`.
     """
     names, visible = f"cast({names} AS text[])", f"cast({visible} AS uuid[])"
-    reached, naming = f"cast({tenants.reached} AS integer)", tenants.naming
+    naming = tenants.naming
     name = shown_names.at("d", "v", version, naming)
     shown = name if names_all else f"CASE WHEN {names} IS NOT NULL THEN {name} END"
     return f"""
@@ -62,13 +62,13 @@ def datasets_sql(
     WHERE ({names} IS NULL OR d.key = ANY(ARRAY({shown_names.keys(names, naming)})))
       AND ({names} IS NULL OR {name} = ANY({names}))
       AND ({visible} IS NULL OR d.id = ANY({visible}))
-      AND ({reached} IS NULL OR d.tenant_key = {reached})
+      AND {tenants.is_reached}
       AND v.from_version <= {version} AND (v.to_version IS NULL OR v.to_version > {version})
     ORDER BY d.key
     """  # noqa: S608
 
 
-_TENANTS = TenantParameters(":tenant", ":naming_tenant")
+_TENANTS = TenantParameters(scope.reaches("d"), ":naming_tenant")
 _DATASETS = scope.statement(
     datasets_sql(":version", ":names", ":visible", _TENANTS, names_all=True)
 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+from meta.access import DEFAULT_TENANT
 from meta.errors import Unavailable
 from meta.store.engine import driver_statements, pg_arrays, scope
 from meta.store.engine.pool import Database
@@ -113,7 +114,7 @@ visible AS MATERIALIZED ({
         version="(SELECT version FROM state)",
         names="(SELECT names FROM asked)",
         visible="(SELECT visible FROM asked)",
-        tenants=TenantParameters("(SELECT tenant FROM asked)", "(SELECT naming_tenant FROM asked)"),
+        tenants=TenantParameters(":is_reached", "(SELECT naming_tenant FROM asked)"),
     )
 }),
 batch AS MATERIALIZED (
@@ -178,7 +179,22 @@ SELECT (SELECT is_readable FROM rules), (SELECT is_current FROM state),
   array_agg(pair), {_ARRAYS}
 FROM page
 """  # noqa: S608
-_STATEMENT = re.sub(r"(?<!:):([a-z]\w*)", lambda m: _PARAMETERS[m[1]], _PAGE).encode()
+_TENANT = "(SELECT tenant FROM asked)"
+_OF_TENANT = f"d.tenant_key = {_TENANT}"
+# The planner takes each tenant for one of average size, and so would read all datasets to find
+# those of a small one. It expects few keys of an array.
+_OF_SMALL_TENANT = f"""{_OF_TENANT} AND v.dataset_key = ANY(ARRAY(
+      SELECT o.key FROM datasets o WHERE o.tenant_key = {_TENANT}))"""  # noqa: S608
+
+
+def _page(is_reached: str) -> bytes:
+    sql = _PAGE.replace(":is_reached", is_reached)
+    return re.sub(r"(?<!:):([a-z]\w*)", lambda m: _PARAMETERS[m[1]], sql).encode()
+
+
+# For operators who name no tenant, and for callers of `default`; the last is for other tenants.
+_PAGES = {None: _page("true"), DEFAULT_TENANT: _page(_OF_TENANT)}
+_PAGE_OF_TENANT = _page(_OF_SMALL_TENANT)
 _BY_IDS = f"""
 SELECT {_KNOWS_STORES.format(store_names="$3::text[]")}, {_ARRAYS}
 FROM (SELECT {_COLUMNS}
@@ -239,7 +255,9 @@ class SegmentStatements:
             "most": query.limit + 1,
         }
         # As texts their types do not depend on their sizes, so one prepared statement is enough.
-        return _STATEMENT, [None if values[n] is None else str(values[n]) for n in _TYPES]
+        return _PAGES.get(scope.tenant_key(), _PAGE_OF_TENANT), [
+            None if values[n] is None else str(values[n]) for n in _TYPES
+        ]
 
 
 def to_part(row: Sequence[Any]) -> PagePart:

@@ -91,6 +91,12 @@ class Gateway:
         endpoints = self._queries.endpoints() | KustoService(self._queries).endpoints()
         return Paths(endpoints | Management(self._queries).endpoints())
 
+    def drain(self) -> None:
+        """End answers that last as long as their readers; on the event loop."""
+        self.is_draining = True
+        if self._console is not None:
+            self._console.drain()
+
     def close(self) -> None:
         """End what outlives requests."""
         if self._queries is not None:

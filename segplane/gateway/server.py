@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -168,8 +168,9 @@ class HttpServer(uvicorn.Server):
     It wakes once a second for the header with the date, where uvicorn's wakes ten times.
     """
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, drain: Callable[[], None]) -> None:
         super().__init__(config)
+        self._drain = drain
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_stopped = asyncio.Event()
 
@@ -187,6 +188,7 @@ class HttpServer(uvicorn.Server):
         while not await self.on_tick(0):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._is_stopped.wait(), _TICK_SECS)
+        self._drain()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -229,7 +231,7 @@ def http_server(
     if settings.tls is not None:
         # A context in place of file names lets a renewed certificate be used without a restart.
         config.ssl = settings.tls.ssl_context()
-    server = HttpServer(config)
+    server = HttpServer(config, gateway.drain)
     connections = server.server_state.connections
     FREE_PLACES["gateway"].labels("connections").set_function(
         lambda: CONCURRENT_REQUESTS_MAX - len(connections)

@@ -12,6 +12,7 @@ from segplane.gateway.console.pages.around import AroundPages
 from segplane.gateway.console.pages.datasets import DatasetPages
 from segplane.gateway.console.pages.downloads import DownloadPages
 from segplane.gateway.console.pages.find import FindPages
+from segplane.gateway.console.pages.live import LivePages
 from segplane.gateway.console.pages.log_list import LogListPages
 from segplane.gateway.console.pages.logs import LogPages
 from segplane.gateway.console.pages.merges import MergePages
@@ -32,7 +33,13 @@ _SEE_OTHER = 303
 _SAFE_METHODS = ("GET", "HEAD")
 _PAGES = (
     *(DatasetPages, LogListPages, LogPages, AroundPages, DownloadPages, TracePages, FindPages),
-    *(QueryPages, SavedViewPages, StreamPages, PipelinePages, MergePages),
+    *(
+        QueryPages,
+        SavedViewPages,
+        StreamPages,
+        PipelinePages,
+        MergePages,
+    ),
 )
 
 
@@ -66,14 +73,16 @@ class Console:
         self._visitors = visitors
         self._policy = policy
         self._templates = templates
+        self._slots = PageSlots(queries.settings)
+        self._live = LivePages(queries, templates, self._slots, visitors.find)
         pages: dict[str, Page] = {
             route: page
             for kind in _PAGES
             for route, page in kind(queries, self._templates).pages().items()
         }
+        pages |= self._live.pages()
         self._templates.navigate(pages)
         own_endpoints = {route: partial(self._answer, route, page) for route, page in pages.items()}
-        self._slots = PageSlots(queries.settings)
         endpoints = own_endpoints | self._templates.static_files.endpoints() | visitors.endpoints()
         self._paths = Paths(endpoints, templates.refusal)
 
@@ -97,6 +106,10 @@ class Console:
             response = self._templates.refusal(refusal)
         self._policy.protect(response)
         return "ui-welcome", response
+
+    def drain(self) -> None:
+        """End what would outlive the requests of a gateway that ends; on the event loop."""
+        self._live.drain()
 
     async def _answer(self, route: str, page: Page, request: Request) -> tuple[str, Response]:
         # A part that htmx asks for replaces a part of a page, and so does its refusal.

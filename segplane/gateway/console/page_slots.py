@@ -20,7 +20,7 @@ _WITHOUT_QUERIES = frozenset(
     for name in (
         *("", "empty", "find", "query/names", "dataset", "pipeline", "deletion"),
         *("streams", "streams/{stream_id}", "merges", "merges/segment", "merges/task"),
-        *("logs/save", "query/save"),
+        *("logs/save", "query/save", "logs/live", "live/events"),
     )
 )
 # They read all records of a search, and may not keep its list waiting.
@@ -36,6 +36,7 @@ class _CallerSlots:
     def __init__(self, pages: int) -> None:
         self.pages = asyncio.Semaphore(pages)
         self.slow_pages = asyncio.Semaphore(1)
+        self.live_reads = asyncio.Semaphore(1)
         self.waiting = 0
 
 
@@ -59,7 +60,7 @@ class PageSlots:
                 return await unless(hangup, page())
             finally:
                 hangup.cancel()
-        slots = self._callers.setdefault(caller, _CallerSlots(self._pages))
+        slots = self._slots_of(caller)
         async with AsyncExitStack() as stack:
             kinds = [slots.slow_pages, slots.pages] if route in _SLOW else [slots.pages]
             async with self._waiting(slots, request) as hangup:
@@ -67,6 +68,22 @@ class PageSlots:
                     await unless(hangup, stack.enter_async_context(kind))
             response = await page()
             return _HeldResponse(response, stack.pop_all())
+
+    @asynccontextmanager
+    async def live_read(self, caller: str, request: Request) -> AsyncIterator[None]:
+        """Hold a slot for a read of a live view, of which a caller has one at a time.
+
+        Raises QueryRefusal, CallerGone.
+        """
+        slots = self._slots_of(caller)
+        async with AsyncExitStack() as stack:
+            async with self._waiting(slots, request) as hangup:
+                for kind in (slots.live_reads, slots.pages):
+                    await unless(hangup, stack.enter_async_context(kind))
+            yield
+
+    def _slots_of(self, caller: str) -> _CallerSlots:
+        return self._callers.setdefault(caller, _CallerSlots(self._pages))
 
     @asynccontextmanager
     async def _waiting(

@@ -1,6 +1,6 @@
 """The person who looks at a page, and whose rights it uses."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -34,6 +34,11 @@ class Viewer:
     def sees_installation(self) -> bool:
         """Whether pages about the whole installation are offered; meta decides on each read."""
         return self.uses_gateway_rights or self.rights[0] in _OPERATORS
+
+    @property
+    def shared_rights(self) -> Hashable:
+        """Key of the readings that the viewer shares with those who have the same rights."""
+        return self.caller.name if self.uses_gateway_rights else self.rights
 
 
 class LoginNeeded(Exception):

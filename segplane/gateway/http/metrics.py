@@ -49,6 +49,11 @@ RUNNING_QUERIES = _gauge(
     "segplane_gateway_running_queries",
     "Queries that have a process now. At GATEWAY_QUERY_CONCURRENT: others wait.",
 )
+LIVE_FEEDS = _gauge(
+    "segplane_gateway_live_feeds",
+    "Datasets that live views of the console follow now, by rights; each is one read of meta a"
+    " second. A rise: more people follow records. At 128: further views are refused.",
+)
 SCANNED_BYTES = _counter(
     "segplane_gateway_scanned_bytes_total",
     "Bytes that queries read of files, spilled ones included. A rise: more or larger queries.",

@@ -110,7 +110,7 @@ class Broker:
                 return self._read(request["path"], request["offset"], request["length"])
             case op if op in _PICKLED:
                 with self._lock:
-                    return pickle.dumps(_PICKLED[op](self, request))
+                    return pickle.dumps(getattr(self, f"_{op}")(request))
             case "left_out" | "warn" as kind:
                 keep = self._leave_out if kind == "left_out" else self._warn
                 keep(list(request["texts"]))
@@ -138,7 +138,7 @@ class Broker:
         names = list(map(str, request["names"]))[:DATASETS_MAX]
         return max((state_at(self._client, name, as_of)[1] for name in names), default=None)
 
-    def _names(self, _request: Any) -> tuple[str, ...]:
+    def _names(self, _: Any) -> tuple[str, ...]:
         return tuple(self._tables)
 
     def _group(self, request: Any) -> tuple[Sequence[str], dict[str, NamedTable]]:
@@ -169,7 +169,7 @@ class Broker:
             bounds = bounds.moved(-nanos)
         return self._remote(use, version, bounds, use.files(bounds), nanos)
 
-    def _open_newest(self, request: Any) -> RemoteDataset:
+    def _newest(self, request: Any) -> RemoteDataset:
         """Open the files of a dataset that can hold its newest rows."""
         name, limit, always = str(request["name"]), int(request["limit"]), TimeBounds()
         try:
@@ -223,11 +223,14 @@ class Broker:
         files: Sequence[DatasetFile],
         adjustment: int = 0,
     ) -> RemoteDataset:
+        id_, shown = use.dataset_id, self._opened(use.dataset_id, files)
+        return RemoteDataset(id_, version, shown, use.promoted_columns, bounds, adjustment)
+
+    def _opened(self, dataset_id: str, files: Sequence[DatasetFile]) -> tuple[DatasetFile, ...]:
+        """Return the files of a dataset as the process sees them, and count their bytes."""
         _check_files(len(files))
-        self.opened_bytes[use.dataset_id] += sum(file.size_bytes for file in files)
-        shown = tuple(map(self._shown, files))
-        columns = use.promoted_columns
-        return RemoteDataset(use.dataset_id, version, shown, columns, bounds, adjustment)
+        self.opened_bytes[dataset_id] += sum(file.size_bytes for file in files)
+        return tuple(map(self._shown, files))
 
     def _leave_out(self, texts: list[Any]) -> None:
         """Keep warnings for the caller: a few sentences, since a header carries them."""
@@ -280,16 +283,8 @@ class Broker:
             self._client.close()
 
 
-# Answers that are values, read one at a time.
-_PICKLED: dict[str, Callable[[Broker, Any], object]] = {
-    "table": Broker._table,
-    "version": Broker._version,
-    "names": Broker._names,
-    "group": Broker._group,
-    "open": Broker._open,
-    "open_group": Broker._open_group,
-    "newest": Broker._open_newest,
-}
+# Answers that are values, read one at a time, by a method of the same name.
+_PICKLED = frozenset(("table", "version", "names", "group", "open", "open_group", "newest"))
 
 
 def _check_files(number: int) -> None:

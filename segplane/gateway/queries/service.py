@@ -33,6 +33,7 @@ from segplane.gateway.http.refusals import (
 )
 from segplane.gateway.http.responses import Endpoint, answered, refuse
 from segplane.gateway.queries.accounts import Account, Accounts
+from segplane.gateway.queries.added_files import AddedFiles, AddedFilesBroker
 from segplane.gateway.queries.broker import Broker
 from segplane.gateway.queries.kept_datasets import KeptDatasets
 from segplane.gateway.queries.processes.pool import ProcessPool
@@ -160,8 +161,13 @@ class QueryService:
         """Return the caller of a change, by its own token; raises QueryRefusal."""
         return await self._known(request, self._readers.find_author)
 
-    async def run(self, request: Request, caller: Caller, task: QueryTask) -> ResultResponse:
-        """Run a query until the first bytes of its result. Raises QueryRefusal, CallerGone."""
+    async def run(
+        self, request: Request, caller: Caller, task: QueryTask, added: AddedFiles | None = None
+    ) -> ResultResponse:
+        """Run a query until the first bytes of its result. Raises QueryRefusal, CallerGone.
+
+        With `added`, the query reads these files of their dataset alone.
+        """
         deadline = time.monotonic() + self.settings.secs
         hangup = asyncio.create_task(gone(request))
         outcome = "failed"
@@ -170,7 +176,8 @@ class QueryService:
             try:
                 admission = stack.enter_async_context(self._accounts.admitted(caller))
                 account = await unless(hangup, admission)
-                starting = partial(self._started, stack, hangup, caller, account, task, deadline)
+                broker = partial(self._broker, caller, task, added)
+                starting = partial(self._started, stack, hangup, broker, account, task, deadline)
                 run = await starting()
                 # Rows of a page are shown as they come.
                 head_bytes = 1 if task.page else HEAD_BYTES
@@ -197,26 +204,28 @@ class QueryService:
         response = await self.run(request, caller, task)
         return await response.whole(bytes_max)
 
+    def connect(self, caller: Caller) -> MetaClient:
+        """Return a client of meta with a caller's rights, which the caller closes."""
+        return self._connect(caller.token)
+
+    def _broker(self, caller: Caller, task: QueryTask, added: AddedFiles | None) -> Broker:
+        connect = partial(self._connect, caller.token)
+        if added is not None:
+            return AddedFilesBroker(added, caller.name, connect, self.store, self._kept)
+        return Broker(caller.name, connect, self.store, self._kept, task.as_of)
+
     async def _started(
         self,
         stack: AsyncExitStack,
         hangup: "asyncio.Task[None]",
-        caller: Caller,
+        make_broker: Callable[[], Broker],
         account: Account,
         task: QueryTask,
         deadline: float,
         *,
         is_new: bool = False,
     ) -> QueryRun:
-        broker = await to_thread.run_sync(
-            lambda: Broker(
-                caller.name,
-                lambda: self._connect(caller.token),
-                self.store,
-                self._kept,
-                task.as_of,
-            )
-        )
+        broker = await to_thread.run_sync(make_broker)
         try:
             process = await self._pool.take(self._limits, is_new=is_new)
         except BaseException as error:

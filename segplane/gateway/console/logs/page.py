@@ -85,6 +85,14 @@ class LogsPage:
         """Return the address of the same page, whenever it is opened."""
         return replace(self.ask, range=self.ask.range.absolute()).address()
 
+    def live_parameters(self) -> str:
+        """Return the parameters of the search as a live view has them, whatever its times."""
+        return urlencode(self.ask.parameters("from", "to", "after", "tz"), quote_via=quote)
+
+    def live_address(self) -> str:
+        """Return the address of the page that follows the search."""
+        return f"{LOGS_PATH}/live?{self.live_parameters()}"
+
     def filters(self) -> Iterator[ShownLink]:
         """Yield the filters, with the page without each."""
         for values, sign in ((self.ask.only, "is"), (self.ask.excluded, "is not")):

@@ -88,6 +88,16 @@ def page_query(ask: LogsAsk, search: LogSearch) -> str:
             f" or (timestamp_nanos == {remainder}"
             f" and {ORDERED[2]} >= {text_literal(after.key.digest)})"
         )
+    return "\n".join([*lines, _listed(ask)])
+
+
+def live_query(ask: LogsAsk, search: LogSearch) -> str:
+    """Return the query for the records of a search of any time, in no order."""
+    return "\n".join([source(ask, search), f"| extend {ORDERED[2]} = {DIGEST}", _listed(ask)])
+
+
+def _listed(ask: LogsAsk) -> str:
+    """Return the operator that keeps what a list shows of each record."""
     shown_max = SHOWN_CHARACTERS_MAX + 1
     cells = [
         f"cell{number} = substring(tostring({column.kql()}), 0, {shown_max})"
@@ -100,8 +110,7 @@ def page_query(ask: LogsAsk, search: LogSearch) -> str:
         f"attributes_text = substring(tostring(attributes), 0, {shown_max})",
         *cells,
     ]
-    lines.append(f"| project {', '.join(shown)}")
-    return "\n".join(lines)
+    return f"| project {', '.join(shown)}"
 
 
 def page_of(ask: LogsAsk) -> NewestPage:

@@ -1,4 +1,7 @@
-"""Reads of meta that viewers with the same rights share: one each five seconds and kind of page."""
+"""Reads of meta that viewers with the same rights share: one each five seconds and kind of page.
+
+A page whose read costs more shares it for longer, and says so.
+"""
 
 import asyncio
 import time
@@ -28,6 +31,7 @@ class Reading(Generic[Value]):
     value: Value
     read_at: float
     time: str
+    kept_secs: float = SHARED_SECS
 
 
 class SharedReads:
@@ -48,24 +52,26 @@ class SharedReads:
         read: Callable[[MetaClient], Value],
         *,
         is_personal: bool = False,
+        kept_secs: float = SHARED_SECS,
     ) -> Reading[Value]:
         """Return what `read` returned within the last seconds for the key. Raises QueryRefusal.
 
         A personal read is shared with the same person alone.
         """
-        is_own = is_personal or viewer.uses_gateway_rights
-        whole_key = key, viewer.caller.name if is_own else viewer.rights
+        whole_key = key, viewer.caller.name if is_personal else viewer.shared_rights
         reading = self._readings.get(whole_key)
-        if reading is not None and self._monotonic() - reading.read_at < SHARED_SECS:
+        if reading is not None and self._monotonic() - reading.read_at < reading.kept_secs:
             return reading
         task = self._running.get(whole_key)
         if task is None:
-            task = asyncio.create_task(self._ask(viewer, read))
+            task = asyncio.create_task(self._ask(viewer, read, kept_secs))
             self._running[whole_key] = task
             task.add_done_callback(lambda done: self._end(whole_key, done))
         return await asyncio.shield(task)
 
-    async def _ask(self, viewer: Viewer, read: Callable[[MetaClient], Value]) -> Reading[Value]:
+    async def _ask(
+        self, viewer: Viewer, read: Callable[[MetaClient], Value], kept_secs: float
+    ) -> Reading[Value]:
         def checked(client: MetaClient) -> Value:
             try:
                 return read(client)
@@ -78,12 +84,12 @@ class SharedReads:
         except NotAllowed as refusal:
             message = f"{refusal}: this page needs the role operator-read or admin"
             raise NotAllowed(message) from None
-        return Reading(value, read_at, text_of(now_nanos // _NANOS * _NANOS))
+        return Reading(value, read_at, text_of(now_nanos // _NANOS * _NANOS), kept_secs)
 
     def _end(self, key: Hashable, task: "asyncio.Task[Reading[Any]]") -> None:
         del self._running[key]
-        oldest = self._monotonic() - SHARED_SECS
-        self._readings = {k: r for k, r in self._readings.items() if r.read_at > oldest}
+        now = self._monotonic()
+        self._readings = {k: r for k, r in self._readings.items() if now - r.read_at < r.kept_secs}
         # The error is read even if all waiting viewers have left.
         if not task.cancelled() and task.exception() is None:
             self._readings[key] = task.result()

@@ -5,7 +5,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from segplane.gateway.console.operate.shared_reads import REFRESH_SECS, SHARED_SECS, Reading
+from segplane.gateway.console.operate.shared_reads import REFRESH_SECS, Reading
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import Viewer
 
@@ -32,6 +32,6 @@ async def show(
         read_time=reading.time,
         address=f"{address}?{query}" if query else address,
         refresh_secs=REFRESH_SECS,
-        shared_secs=int(SHARED_SECS),
+        shared_secs=int(reading.kept_secs),
         **values,
     )

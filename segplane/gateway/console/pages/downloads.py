@@ -11,7 +11,7 @@ from segplane.gateway.console.logs.asked import LogsAsk, parse_ask
 from segplane.gateway.console.logs.copies import DOWNLOADS, copies, file_name, whole_query
 from segplane.gateway.console.logs.page import LogsPage
 from segplane.gateway.console.logs.search import LogSearch, parse_search
-from segplane.gateway.console.pages.page_queries import readable
+from segplane.gateway.console.refusal_texts import readable
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import Page, Viewer
 from segplane.gateway.http.refusals import QueryRefusal

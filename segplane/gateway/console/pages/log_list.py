@@ -15,7 +15,7 @@ from segplane.gateway.console.logs.page import LogsPage
 from segplane.gateway.console.logs.records import PageReader, page_of, page_query
 from segplane.gateway.console.logs.search import LogSearch, parse_search
 from segplane.gateway.console.pages.datasets import numbers_of
-from segplane.gateway.console.pages.page_queries import readable
+from segplane.gateway.console.refusal_texts import readable
 from segplane.gateway.console.streaming import StreamedPage
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import Page, Viewer

@@ -19,7 +19,8 @@ from segplane.gateway.console.logs.fields import parse_field
 from segplane.gateway.console.logs.page import LogsPage, address_of_record
 from segplane.gateway.console.logs.search import LogSearch, parse_search
 from segplane.gateway.console.logs.unfolded import body_nodes, parse_record, tree_of
-from segplane.gateway.console.pages.page_queries import PageQueries, is_part, readable
+from segplane.gateway.console.pages.page_queries import PageQueries, is_part
+from segplane.gateway.console.refusal_texts import readable
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import Page, Viewer
 from segplane.gateway.http.refusals import NotThere, QueryRefusal

@@ -1,18 +1,11 @@
-"""Queries of pages, and their refusals as people read them."""
-
-import re
+"""Queries of pages."""
 
 from starlette.requests import Request
 
-from kql.errors import KqlError
 from segplane.gateway.console.viewer import Viewer
-from segplane.gateway.http.refusals import QueryRefusal
 from segplane.gateway.queries.processes.wire import QueryTask
 from segplane.gateway.queries.responses import QueryResult
 from segplane.gateway.queries.service import PAGE_BYTES_MAX, QueryService
-
-# The place of a refusal in our query, which is not the person's text.
-_PLACE = re.compile(r"^\d+:\d+: ")
 
 
 class PageQueries:
@@ -37,11 +30,3 @@ class PageQueries:
 def is_part(request: Request) -> bool:
     """Return true if htmx asks for a part of a page."""
     return request.headers.get("hx-request") == "true"
-
-
-def readable(error: KqlError | QueryRefusal, search: str) -> QueryRefusal:
-    """Return a refusal without the place in a query of ours; its excerpt has the person's words."""
-    if isinstance(error, KqlError):
-        return QueryRefusal(f"{error.what}; {error.hint}", error.excerpt(search))
-    error.args = (_PLACE.sub("", str(error)),)
-    return error

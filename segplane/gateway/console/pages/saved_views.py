@@ -18,8 +18,8 @@ from segplane.gateway.console.kql_text import quoted_name
 from segplane.gateway.console.logs.asked import parse_ask
 from segplane.gateway.console.logs.records import logs_of, source
 from segplane.gateway.console.logs.search import parse_search
-from segplane.gateway.console.pages.page_queries import readable
 from segplane.gateway.console.query.asked import QUERY_PATH, QueryAsk, parse_query_ask
+from segplane.gateway.console.refusal_texts import readable
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import Page, Viewer
 from segplane.gateway.http.failures import refusal_of

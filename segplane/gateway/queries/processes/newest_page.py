@@ -31,6 +31,11 @@ def write_newest_page(query: RunningQuery, page: NewestPage, out: IO[bytes]) -> 
     files = [file for source in query.sources for file in source.files]
     start = min((source.bounds.start or 0 for source in query.sources), default=0)
     remaining, skipped = page.rows, page.skipped
+    if page.is_counted:
+        matched = _count(query)
+        out.write(b'{"matched": %d}\n' % matched)
+        if not matched:
+            return
     # Rows of this microsecond may be on the page before and on this one.
     shared = page.before_micros
     for number, (since, until) in enumerate(windows(files, start // _MICRO_NANOS, shared)):
@@ -62,6 +67,13 @@ def windows(
             yield since, until
             until, reached = since, rows * GROWTH
     yield None, until
+
+
+def _count(query: RunningQuery) -> int:
+    ((matched,),) = query.rows(
+        f"WITH {MATCHED} AS ({query.plan.sql}) SELECT count(*) FROM {MATCHED}"  # noqa: S608
+    )
+    return int(str(matched))
 
 
 def _oldest(query: RunningQuery, window: Window, rows: int) -> int | None:

@@ -42,12 +42,14 @@ class NewestPage:
 
     They are read by windows of time, from the newest files on, and written as each window is
     complete: a line of JSON each. `skipped` of the first rows are not written. The rows are not
-    newer than `before_micros`, microseconds since 1970; None = there is no such bound.
+    newer than `before_micros`, microseconds since 1970; None = there is no such bound. With
+    `is_counted`, a line with the number of all rows as `matched` precedes them.
     """
 
     rows: int
     skipped: int = 0
     before_micros: int | None = None
+    is_counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

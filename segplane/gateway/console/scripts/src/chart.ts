@@ -9,7 +9,9 @@ export function drawResult(): void {
   const table = document.querySelector<HTMLTableElement>("table[data-chart-time]");
   const { chartTime, chartNumbers, chartSeries } = table?.dataset ?? {};
   if (!table || !chartTime || !chartNumbers) return;
-  const texts = (row: HTMLTableRowElement) => [...row.cells].map((cell) => cell.textContent ?? "");
+  // A time may be shown in local time; its element has the one of the record.
+  const text = (cell: HTMLTableCellElement) => cell.querySelector("time")?.dateTime ?? cell.textContent ?? "";
+  const texts = (row: HTMLTableRowElement) => [...row.cells].map(text);
   const rows = [...(table.tBodies[0]?.rows ?? [])].map(texts);
   const columns = table.tHead?.rows[0] ? texts(table.tHead.rows[0]) : [];
   const lines = linesOf(rows, columns, Number(chartTime), chartNumbers.split(" ").map(Number), chartSeries ? Number(chartSeries) : null);

@@ -1,5 +1,4 @@
-// The query page: its editor, progress and cancellation, the chart of a result.
-import { drawResult } from "./chart.js";
+// The query page: its editor, progress and cancellation.
 import { edit } from "./editor.js";
 import { watchRuns } from "./running.js";
 
@@ -11,6 +10,3 @@ if (form && area && languages) {
   watchRuns(form);
   edit(area, languages, form.dataset.names ?? "");
 }
-// This script may run before uPlot, which is deferred, and after the page was parsed.
-if (document.readyState === "complete") drawResult();
-else window.addEventListener("load", () => drawResult(), { once: true });

@@ -16,6 +16,7 @@ from segplane.gateway.console.pages.live import LivePages
 from segplane.gateway.console.pages.log_list import LogListPages
 from segplane.gateway.console.pages.logs import LogPages
 from segplane.gateway.console.pages.merges import MergePages
+from segplane.gateway.console.pages.metrics import MetricPages
 from segplane.gateway.console.pages.pipeline import PipelinePages
 from segplane.gateway.console.pages.query import QueryPages
 from segplane.gateway.console.pages.saved_views import SavedViewPages
@@ -39,6 +40,7 @@ _PAGES = (
         StreamPages,
         PipelinePages,
         MergePages,
+        MetricPages,
     ),
 )
 

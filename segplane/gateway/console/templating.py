@@ -23,6 +23,7 @@ _NAVIGATION = {
     "Datasets": "/ui/",
     "Logs": "/ui/logs",
     "Traces": "/ui/traces",
+    "Metrics": "/ui/metrics",
     "Query": "/ui/query",
     "Dataset": "/ui/dataset",
     "Pipeline": "/ui/pipeline",
@@ -31,7 +32,7 @@ _NAVIGATION = {
     "Deletion": "/ui/deletion",
 }
 # Pages of one dataset, which they are offered with.
-_OF_DATASET = ("Logs", "Traces", "Dataset")
+_OF_DATASET = ("Logs", "Traces", "Metrics", "Dataset")
 # Pages about the whole installation, which readers may not see.
 _OF_INSTALLATION = ("Pipeline", "Streams", "Merges", "Deletion")
 

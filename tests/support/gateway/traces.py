@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -63,7 +63,7 @@ def write_rows(segments: SegmentWriter, **rows: Sequence[Row]) -> None:
     """Register a segment of these rows, by signal."""
     tables: dict[Signal, pa.Table] = {}
     for signal, records in rows.items():
-        name: Signal = "logs" if signal == "logs" else "traces"
+        name = cast(Signal, signal)
         schema = section_schema(name)
         columns = [pa.array([row.get(f.name) for row in records], _plain(f.type)) for f in schema]
         encoded = [

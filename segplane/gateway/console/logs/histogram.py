@@ -26,7 +26,7 @@ _DEFAULT_FACET = LogField("service_name")
 _MILLIS_NANOS = 10**6
 _SECOND, _DAY = 1_000, 86_400_000
 # Milliseconds that people count in.
-_STEPS = (
+STEPS_MS = (
     *(1, 2, 5, 10, 20, 50, 100, 200, 500),
     *(_SECOND * n for n in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800)),
     *(_SECOND * 3_600 * n for n in (1, 2, 3, 6, 12)),
@@ -72,7 +72,7 @@ class Histogram:
 def step_of(range_: TimeRange) -> int:
     """Return the milliseconds of a bucket, so that the range has at most BUCKETS_MAX and one."""
     length = (range_.end.nanos - range_.start.nanos) // _MILLIS_NANOS
-    return next((step for step in _STEPS if step * BUCKETS_MAX >= length), _STEPS[-1])
+    return next((step for step in STEPS_MS if step * BUCKETS_MAX >= length), STEPS_MS[-1])
 
 
 def facets_of(ask: LogsAsk) -> tuple[LogField, ...]:

@@ -15,7 +15,8 @@ PAGES = (
     *(f"/ui/logs/histogram?{HOUR}", f"/ui/logs/share?{HOUR}"),
     *(f"/ui/traces?{HOUR}", f"/ui/traces/{_TRACE}?dataset=web", "/ui/traces/0a?dataset=web"),
     *("/ui/query?q=web+|+take+50", "/ui/query?q=webb", "/ui/query/plan?q=web"),
-    *("/ui/logs/live?dataset=web", "/ui/logs/live?dataset=web&q=|+bad+%28"),
+    *("/ui/logs/live?dataset=web", "/ui/logs/live?dataset=web&q=|+bad+%28", f"/ui/metrics?{HOUR}"),
+    *(f"/ui/metrics?{HOUR}&name=memory",),
 )
 
 

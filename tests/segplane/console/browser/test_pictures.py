@@ -22,6 +22,7 @@ PAGES = {
     "trace": f"/ui/traces/{11:032x}?dataset=web",
     "pipeline": "/ui/pipeline",
     "streams": "/ui/streams",
+    "metrics": f"/ui/metrics?{HOUR}&name=http.requests&by=attributes.http.route",
 }
 SIZE = {"width": 1200, "height": 760}
 

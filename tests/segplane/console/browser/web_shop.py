@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Iterator
 from typing import Any
 
 from tests.support.gateway.segments import SegmentWriter
@@ -12,6 +13,7 @@ REQUESTS = 300
 START = 1_767_268_800_000_000_000
 HOUR = "dataset=web&from=2026-01-01T12:00:00Z&to=2026-01-01T13:00:00Z"
 FAILED = "payment failed: the card issuer did not answer 決済エラー 🎉"
+_POINT: Row = {"signal": "metrics", "service_name": "web", "attributes": "{}", "flags": 0}
 HOSTILE = "</td><script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{ 7 * 7 }}"
 
 
@@ -25,7 +27,21 @@ def write_shop(segments: SegmentWriter) -> None:
         trace, has_failed = f"{number + 1:032x}", number % 10 == 0
         spans += _spans(number, trace, start, has_failed)
         logs += _logs(number, trace, start, has_failed)
-    write_rows(segments, logs=logs, traces=spans)
+    write_rows(segments, logs=logs, metrics=list(_metrics()), traces=spans)
+
+
+def _metrics() -> Iterator[Row]:
+    """Yield the memory of a service, and the requests of two routes, by the minute."""
+    for minute in range(60):
+        columns = {"timestamp": START + minute * 60_000 * MS, "start_timestamp": START - MS}
+        memory = 200.0 + 40 * (minute % 12)
+        yield {**columns, **_POINT, "metric_name": "memory", "metric_type": "gauge",
+               "metric_unit": "MiB", "value_double": memory,
+               "metric_description": HOSTILE}  # fmt: skip
+        for route, each in (("/cart", 90), ("/checkout", 30 + minute % 9)):
+            yield {**columns, **_POINT, "metric_name": "http.requests", "metric_type": "sum",
+                   "is_monotonic": True, "aggregation_temporality": 2, "value_long": each * minute,
+                   "attributes": json.dumps({"http.route": route})}  # fmt: skip
 
 
 def _spans(number: int, trace: str, start: int, has_failed: bool) -> list[Row]:

@@ -8,6 +8,7 @@ from starlette.responses import RedirectResponse, Response
 
 from segplane.gateway.console.forms import read_form
 from segplane.gateway.console.page_slots import PageSlots
+from segplane.gateway.console.pages.access import AccessPages
 from segplane.gateway.console.pages.around import AroundPages
 from segplane.gateway.console.pages.datasets import DatasetPages
 from segplane.gateway.console.pages.downloads import DownloadPages
@@ -40,6 +41,7 @@ _PAGES = (
         StreamPages,
         PipelinePages,
         MergePages,
+        AccessPages,
         MetricPages,
     ),
 )

@@ -18,7 +18,7 @@ WAITING_MAX = 64
 _WITHOUT_QUERIES = frozenset(
     f"GET /ui/{name}"
     for name in (
-        *("", "empty", "find", "query/names", "dataset", "pipeline", "deletion"),
+        *("", "empty", "find", "query/names", "dataset", "pipeline", "deletion", "access"),
         *("streams", "streams/{stream_id}", "merges", "merges/segment", "merges/task"),
         *("logs/save", "query/save", "logs/live", "live/events"),
     )

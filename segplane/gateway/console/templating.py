@@ -30,11 +30,12 @@ _NAVIGATION = {
     "Streams": "/ui/streams",
     "Merges": "/ui/merges",
     "Deletion": "/ui/deletion",
+    "Access": "/ui/access",
 }
 # Pages of one dataset, which they are offered with.
 _OF_DATASET = ("Logs", "Traces", "Metrics", "Dataset")
 # Pages about the whole installation, which readers may not see.
-_OF_INSTALLATION = ("Pipeline", "Streams", "Merges", "Deletion")
+_OF_INSTALLATION = ("Pipeline", "Streams", "Merges", "Deletion", "Access")
 
 
 @pass_context

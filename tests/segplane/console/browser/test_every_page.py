@@ -16,7 +16,7 @@ PAGES = (
     *(f"/ui/traces?{HOUR}", f"/ui/traces/{_TRACE}?dataset=web", "/ui/traces/0a?dataset=web"),
     *("/ui/query?q=web+|+take+50", "/ui/query?q=webb", "/ui/query/plan?q=web"),
     *("/ui/logs/live?dataset=web", "/ui/logs/live?dataset=web&q=|+bad+%28", f"/ui/metrics?{HOUR}"),
-    *(f"/ui/metrics?{HOUR}&name=memory",),
+    *(f"/ui/metrics?{HOUR}&name=memory", "/ui/access", "/ui/access?call=CreateDataset"),
 )
 
 

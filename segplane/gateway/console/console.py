@@ -23,6 +23,7 @@ from segplane.gateway.console.pages.query import QueryPages
 from segplane.gateway.console.pages.saved_views import SavedViewPages
 from segplane.gateway.console.pages.streams import StreamPages
 from segplane.gateway.console.pages.traces import TracePages
+from segplane.gateway.console.pages.versions import VersionPages
 from segplane.gateway.console.policy import BrowserPolicy
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import LoginNeeded, Page, Viewer
@@ -43,6 +44,7 @@ _PAGES = (
         MergePages,
         AccessPages,
         MetricPages,
+        VersionPages,
     ),
 )
 

@@ -20,6 +20,7 @@ _WITHOUT_QUERIES = frozenset(
     for name in (
         *("", "empty", "find", "query/names", "dataset", "pipeline", "deletion", "access"),
         *("streams", "streams/{stream_id}", "merges", "merges/segment", "merges/task"),
+        *("dataset/versions", "dataset/segments"),
         *("logs/save", "query/save", "logs/live", "live/events"),
     )
 )

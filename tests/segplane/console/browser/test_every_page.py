@@ -17,6 +17,7 @@ PAGES = (
     *("/ui/query?q=web+|+take+50", "/ui/query?q=webb", "/ui/query/plan?q=web"),
     *("/ui/logs/live?dataset=web", "/ui/logs/live?dataset=web&q=|+bad+%28", f"/ui/metrics?{HOUR}"),
     *(f"/ui/metrics?{HOUR}&name=memory", "/ui/access", "/ui/access?call=CreateDataset"),
+    *("/ui/dataset/versions?dataset=web", "/ui/dataset/segments?dataset=web"),
 )
 
 

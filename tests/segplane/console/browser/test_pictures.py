@@ -23,6 +23,7 @@ PAGES = {
     "pipeline": "/ui/pipeline",
     "streams": "/ui/streams",
     "metrics": f"/ui/metrics?{HOUR}&name=http.requests&by=attributes.http.route",
+    "versions": "/ui/dataset/versions?dataset=orders",
     "access": "/ui/access",
 }
 SIZE = {"width": 1200, "height": 760}

@@ -10,11 +10,8 @@ from sqlalchemy import text
 from meta.store.engine import call_scope, scope
 from meta.store.engine.pool import Transaction
 from meta.store.merging.merge_planning import SegmentFilter
-from meta.store.segments.stats import INT64_MAX
+from meta.store.segments.stats import INT64_MAX, TIER_STARTS
 
-MIB = 1024 * 1024
-# Tier k begins at 4^(k-1) MiB; the last one reaches beyond any size.
-TIER_STARTS = tuple(4**k * MIB for k in range(22))
 # A statement reads so many segments.
 ROWS_AT_ONCE = 10_000
 
@@ -84,7 +81,7 @@ _READ = text("""
 
 def tier_bounds(tier: int) -> tuple[int, int]:
     """A tier's bounds in bytes: from, inclusive, to, exclusive."""
-    return (4 ** (tier - 1) * MIB if tier else 0), 4**tier * MIB
+    return (TIER_STARTS[tier - 1] if tier else 0), 4**tier * TIER_STARTS[0]
 
 
 def read(

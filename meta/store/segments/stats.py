@@ -11,6 +11,8 @@ from meta.store.engine import pg_arrays, scope
 from meta.store.engine.pool import Transaction
 
 INT64_MAX = 2**63 - 1
+# Tiers of compressed size: tier k begins at 4^(k-1) MiB; the last one reaches beyond any size.
+TIER_STARTS = tuple(4**k * 2**20 for k in range(22))
 
 
 class Change(NamedTuple):

@@ -13,7 +13,7 @@ from meta.store.catalog import shown_names
 from meta.store.costs.ledger import MERGED, OF_NURSERIES
 from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
-from meta.store.merging.size_tiers import TIER_STARTS
+from meta.store.segments.stats import TIER_STARTS
 
 # The label of the others; a dataset of this name is one of them.
 OTHER = "other"

@@ -17,7 +17,7 @@ from segplane.read.views.view_sql import table_with
 
 
 @dataclass(frozen=True, slots=True)
-class AddedFiles:
+class LiveFiles:
     """Files that versions up to `version` added to a dataset, and the dataset's promoted columns.
 
     They were visible a moment ago. No pin keeps them: the deletion grace of a replaced segment is
@@ -31,12 +31,12 @@ class AddedFiles:
     promoted: tuple[common_pb2.PromotedColumn, ...]
 
 
-class AddedFilesBroker(Broker):
+class LiveFilesBroker(Broker):
     """Opens the added files where the query names their dataset; all else is as ever."""
 
     def __init__(
         self,
-        added: AddedFiles,
+        added: LiveFiles,
         caller: str,
         connect: Callable[[], MetaClient],
         store: StoreLocation | None,

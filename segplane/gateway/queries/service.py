@@ -33,7 +33,7 @@ from segplane.gateway.http.refusals import (
 )
 from segplane.gateway.http.responses import Endpoint, answered, refuse
 from segplane.gateway.queries.accounts import Account, Accounts
-from segplane.gateway.queries.added_files import AddedFiles, AddedFilesBroker
+from segplane.gateway.queries.added_files import LiveFiles, LiveFilesBroker
 from segplane.gateway.queries.broker import Broker
 from segplane.gateway.queries.kept_datasets import KeptDatasets
 from segplane.gateway.queries.processes.pool import ProcessPool
@@ -162,7 +162,7 @@ class QueryService:
         return await self._known(request, self._readers.find_author)
 
     async def run(
-        self, request: Request, caller: Caller, task: QueryTask, added: AddedFiles | None = None
+        self, request: Request, caller: Caller, task: QueryTask, added: LiveFiles | None = None
     ) -> ResultResponse:
         """Run a query until the first bytes of its result. Raises QueryRefusal, CallerGone.
 
@@ -208,10 +208,10 @@ class QueryService:
         """Return a client of meta with a caller's rights, which the caller closes."""
         return self._connect(caller.token)
 
-    def _broker(self, caller: Caller, task: QueryTask, added: AddedFiles | None) -> Broker:
+    def _broker(self, caller: Caller, task: QueryTask, added: LiveFiles | None) -> Broker:
         connect = partial(self._connect, caller.token)
         if added is not None:
-            return AddedFilesBroker(added, caller.name, connect, self.store, self._kept)
+            return LiveFilesBroker(added, caller.name, connect, self.store, self._kept)
         return Broker(caller.name, connect, self.store, self._kept, task.as_of)
 
     async def _started(

@@ -26,7 +26,7 @@ from segplane.gateway.http import metrics
 from segplane.gateway.http.callers import Caller
 from segplane.gateway.http.failures import failure_of
 from segplane.gateway.http.refusals import Broken, Busy, NotThere, QueryRefusal
-from segplane.gateway.queries.added_files import AddedFiles
+from segplane.gateway.queries.added_files import LiveFiles
 from segplane.health.freshness import read_freshness
 from segplane.read.files.files import DatasetFile, file_of
 
@@ -90,9 +90,9 @@ class LiveFeed:
         files = [file for added_at, file in self._files if added_at > version]
         return AddedSegments(files, self.version, version < self._cut_through)
 
-    def opened(self, files: Sequence[DatasetFile]) -> AddedFiles:
+    def opened(self, files: Sequence[DatasetFile]) -> LiveFiles:
         """Return some of the segments as a query reads them."""
-        return AddedFiles(self.name, self._dataset_id, self.version, tuple(files), self._promoted)
+        return LiveFiles(self.name, self._dataset_id, self.version, tuple(files), self._promoted)
 
     async def run(self, threads: CapacityLimiter) -> None:
         """Read until it is cancelled."""

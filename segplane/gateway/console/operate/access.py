@@ -33,7 +33,7 @@ class AuditAsk:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownToken:
+class AccessTokenRow:
     """An access token without its secret, and its state in a word."""
 
     token: pb.AccessToken
@@ -46,7 +46,7 @@ class ShownSubject:
 
     name: str
     roles: Sequence[str]
-    tokens: Sequence[ShownToken]
+    tokens: Sequence[AccessTokenRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def read_access(client: MetaClient, ask: AuditAsk, now: str) -> AccessPage:
     pagination = catalog_pb2.PaginationRequest(limit=TOKENS_MAX)
     listed = client.operations.ListAccessTokens(pb.ListAccessTokensRequest(pagination=pagination))
     denied = client.operations.ListDeniedCalls(pb.ListDeniedCallsRequest(limit=DENIED_ROWS)).rows
-    tokens = [ShownToken(token, _state(token, now)) for token in reversed(listed.tokens)]
+    tokens = [AccessTokenRow(token, _state(token, now)) for token in reversed(listed.tokens)]
     tokens.sort(key=lambda each: each.state != "valid")
     shown = tokens[:SHOWN_TOKENS_MAX]
     more = max(0, listed.pagination.total - len(shown))
@@ -154,9 +154,9 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _subjects(tokens: Sequence[ShownToken]) -> list[ShownSubject]:
+def _subjects(tokens: Sequence[AccessTokenRow]) -> list[ShownSubject]:
     """Group tokens by their subject; each group keeps their order."""
-    by_subject: dict[str, list[ShownToken]] = {}
+    by_subject: dict[str, list[AccessTokenRow]] = {}
     for each in tokens:
         by_subject.setdefault(each.token.subject, []).append(each)
     return [

@@ -6,6 +6,7 @@ from typing import TextIO
 
 import click
 
+from segplane.cli.profiles import VARIABLE
 from segplane.cli.top_level import TopLevel
 
 HELP = """
@@ -49,7 +50,14 @@ app = TopLevel(
             is_eager=True,
             callback=_end_with_version,
             help="Print the version.",
-        )
+        ),
+        click.Option(
+            ["--profile"],
+            metavar="NAME",
+            envvar=VARIABLE,
+            show_envvar=True,
+            help="Connection that ~/.config/segplane/config.toml has by this name.",
+        ),
     ],
 )
 # Warnings of readers and queries, by the names of their classes: they take long to import.

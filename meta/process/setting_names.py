@@ -49,6 +49,7 @@ COMMON_ONLY = frozenset(
         "GATEWAY_ADDRESS",
         "SELF_TELEMETRY_DATASET",
         "STORE_CA_FILE",
+        "CLI_PROFILE",
     }
 )
 CREDENTIALS = f"{COMMON}CREDENTIALS_"

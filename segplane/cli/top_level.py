@@ -11,6 +11,9 @@ from typing import Any
 import click
 from click.exceptions import Exit
 
+from segplane.cli import profiles
+from segplane.cli.connection import EXIT_USAGE
+
 # The code for shells of a process that SIGINT ends.
 EXIT_INTERRUPTED = 130
 
@@ -162,9 +165,16 @@ class TopLevel(click.Group):
         return group
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; Ctrl-C ends it without a word."""
+        """Run a command, with a profile if it calls a server; Ctrl-C ends it without a word."""
+        arguments = [*ctx._protected_args, *ctx.args]
         try:
-            return super().invoke(ctx)
+            if not arguments or _MODULES.get(arguments[0], "run.").startswith("run."):
+                return super().invoke(ctx)
+            with profiles.applied(ctx.params.get("profile") or "", arguments):
+                return super().invoke(ctx)
+        except profiles.ProfileError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise Exit(EXIT_USAGE) from None
         except KeyboardInterrupt:
             raise Exit(EXIT_INTERRUPTED) from None
 

@@ -48,8 +48,13 @@ class SavedLogin:
 
 def path_of(address: str) -> Path:
     """The file of a server's login, below XDG_CONFIG_HOME or ~/.config."""
+    return config_folder() / "logins" / f"{quote(address, safe='')}.json"
+
+
+def config_folder() -> Path:
+    """The folder of what a person keeps, below XDG_CONFIG_HOME or ~/.config."""
     home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(home, "segplane", "logins", f"{quote(address, safe='')}.json")
+    return Path(home, "segplane")
 
 
 def load(address: str) -> SavedLogin | None:

@@ -5,9 +5,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+import click
+
 from meta.process.environment import Environment, SettingReading, environment, settings_read
 from meta.process.exits import ConfigError
 from meta.process.setting_names import COMMON, COMMON_ONLY, RENAMED, find_problems
+from segplane.cli import profiles
 from segplane.cli.command import command, group
 from segplane.cli.connection import EXIT_USAGE, usage
 from segplane.cli.output import Answer, table
@@ -79,13 +82,24 @@ def _read_others(env: Environment, settings: Mapping[str, SettingReading]) -> No
 
 
 def _of_command_line() -> list[Shown]:
-    """The settings of commands that are set; `segplane COMMAND --help` has the defaults."""
+    """The settings of commands that are set, and those of the profile in force.
+
+    `segplane COMMAND --help` has the defaults.
+    """
     env = environment(COMMON)
     for name in sorted(COMMON_ONLY):
         if env.is_set(name):
             with suppress(ConfigError):
                 env.text(name, is_secret=name.endswith("_TOKEN"))
-    return [Shown(name, reading.shown, _source(reading)) for name, reading in env.readings.items()]
+    rows = [Shown(name, reading.shown, _source(reading)) for name, reading in env.readings.items()]
+    try:
+        profile = profiles.load(click.get_current_context().find_root().params["profile"] or "")
+    except profiles.ProfileError as error:
+        raise usage(str(error)) from None
+    if profile is not None:
+        source = f"profile {profile.name} of {profile.path}"
+        rows += [Shown(*each, source) for each in profiles.in_force(profile).items()]
+    return rows
 
 
 def _source(reading: SettingReading) -> str:

@@ -91,8 +91,8 @@ class Case:
 _READER = frozenset({"audit_log", "datasets"})
 # A pin that is ended with the word of an operator is audited, one's own as well.
 _GATEWAY = _TABLES | {"object_identities", "datasets", "audit_log"}
-# A worker that asks for its configuration is noted.
-_WORKERS = frozenset({"workers"})
+# A process that asks for its configuration is noted, and so are the costs that it reports.
+_WORKERS = frozenset({"cost_reports", "costs", "workers"})
 _COMMITS = _STREAMS | {"dataset_stats", "dataset_usage", "excess_allowances", "meta_state"}
 CASES = (
     Case(Role.READER, _READER, is_limited=True),

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -149,7 +150,7 @@ class Hostile:
         if isinstance(answer, Message):
             assert self._may_call(method), at
             if self.is_limited:
-                reply = answer.SerializeToString()
+                reply = _without_owners(answer).SerializeToString()
                 assert MARK.encode() not in reply, at
                 for text in (self.victim.dataset_id, self.victim.stream_id):
                     assert text.encode() not in reply or text.encode() in raw, at
@@ -168,6 +169,18 @@ class Hostile:
         if self.is_limited and not role_calls.is_scoped(service, rpc):
             return False
         return (service, rpc) in _ALLOWED[self.role]
+
+
+def _without_owners(answer: Message) -> Message:
+    """A reply without the owners of pins, which may be any text that its caller once sent."""
+    copy: Any = deepcopy(answer)
+    for name in ("pin", "pins"):
+        if name in copy.DESCRIPTOR.fields_by_name:
+            field = getattr(copy, name)
+            for pin in (field,) if name == "pin" else field:
+                pin.ClearField("owner")
+    shown: Message = copy
+    return shown
 
 
 _ALLOWED = {

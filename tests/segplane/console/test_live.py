@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from meta import metrics
-from segplane.gateway.console.live.views import ROWS_MAX
+from segplane.gateway.console.live.views import HTML_CHARACTERS_MAX, ROWS_MAX
 from segplane.gateway.console.viewer import LoginNeeded, Viewer
 from segplane.gateway.http import metrics as gateway_metrics
 from tests.segplane.console.event_reader import events_path, following
@@ -76,6 +76,17 @@ def test_rows_of_a_read_are_bounded_and_the_others_are_counted(
     assert bodies(one_is_left_out["html"])[0] == f"line {ROWS_MAX}"
 
 
+def test_long_rows_are_fewer(console: GatewayServer, segments: SegmentWriter) -> None:
+    write_logs(segments, *several(1))
+    with following(console) as events:
+        events.next("state")
+        write_logs(segments, *several(ROWS_MAX, body="x" * 4_096))
+        rows = events.next("rows").data
+
+    assert len(rows["html"]) <= HTML_CHARACTERS_MAX
+    assert (rows["shown"], rows["left_out"]) == (ROWS_MAX // 2, ROWS_MAX // 2)
+
+
 def test_a_stream_continues_where_the_browser_saw_the_last_one_end(
     console: GatewayServer, segments: SegmentWriter
 ) -> None:
@@ -88,7 +99,7 @@ def test_a_stream_continues_where_the_browser_saw_the_last_one_end(
         by_header = events.next("rows")
     with following(console, [*WEB, ("since", seen)]) as events:
         by_address = events.next("rows")
-    with following(console, last_event_id=str(2**62)) as events:
+    with following(console, last_event_id="9" * 18) as events:
         events.next("state")
         write_logs(segments, *several(1, body="after"))
         of_now = events.next("rows")

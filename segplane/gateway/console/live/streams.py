@@ -22,7 +22,7 @@ from segplane.gateway.http.refusals import Busy, CallerGone, QueryRefusal
 STREAMS_MAX, PERSON_STREAMS_MAX = 128, 8
 RETRY_MILLIS = 2_000
 # Events that wait for a browser that reads slowly; then its views wait.
-_WAITING_MAX = 16
+_WAITING_MAX = 2
 Events = Callable[[], AsyncGenerator[ViewEvent]]
 
 
@@ -184,6 +184,8 @@ class EventStream(Response):
             pass
 
     async def _put(self, number: int, kind: str, values: Mapping[str, object]) -> None:
-        data = json.dumps({"view": number, "through": self._versions[number], **values})
+        shown = {"view": number, "through": self._versions[number], **values}
+        data = json.dumps(shown, ensure_ascii=False)
         versions = ".".join(map(str, self._versions))
-        await self._waiting.put(f"event: {kind}\nid: {versions}\ndata: {data}\n\n".encode())
+        event = f"event: {kind}\nid: {versions}\ndata: {data}\n\n"
+        await self._waiting.put(event.encode(errors="replace"))

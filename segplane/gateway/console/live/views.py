@@ -17,7 +17,7 @@ from segplane.gateway.console.addresses import changed_address
 from segplane.gateway.console.live.feeds import AddedSegments, LiveFeed, LiveFeeds
 from segplane.gateway.console.logs.asked import LogsAsk, parse_ask
 from segplane.gateway.console.logs.page import LogsPage
-from segplane.gateway.console.logs.records import PageReader, live_query
+from segplane.gateway.console.logs.records import LogRow, PageReader, live_query
 from segplane.gateway.console.logs.search import LogSearch, parse_search
 from segplane.gateway.console.refusal_texts import readable
 from segplane.gateway.console.templating import Templates
@@ -30,9 +30,12 @@ from segplane.read.files.files import DatasetFile
 # Of one read, and there is at most one a second.
 ROWS_MAX = 100
 FILES_MAX = 64
+# Of the rows of one event, which waits in memory for its browser: of longer rows fewer are shown.
+HTML_CHARACTERS_MAX = 262_144
 READ_SECS = 1.0
 _PARAMETERS_MAX = 64
-_VERSION_MAX = 2**63 - 1
+# Of a version in an address or an event's id.
+DIGITS_MAX = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,8 @@ class LiveReader:
             "shown": rows.shown,
             "left_out": rows.matched - rows.shown,
             "segments_left_out": len(added.files) - len(files),
-            "is_cut": added.is_cut,
+            # The next read begins behind these segments, whether they could be read or not.
+            "is_cut": added.is_cut or bool(trouble),
             "trouble": trouble,
         }
         return ViewEvent("rows", added.through, values)
@@ -153,12 +157,18 @@ class LiveReader:
         counted, _, lines = content.partition(b"\n")
         reader = PageReader(len(live.ask.columns))
         await to_thread.run_sync(reader.feed, lines)
-        page = LogsPage(live.ask, live.search)
+        page, rows = LogsPage(live.ask, live.search), reader.rows
+        html = await self._html(page, rows, through)
+        while len(html) > HTML_CHARACTERS_MAX and len(rows) > 1:
+            rows = rows[: len(rows) // 2]
+            html = await self._html(page, rows, through)
+        return _Rows(html, len(rows), int(json.loads(counted)["matched"]))
+
+    async def _html(self, page: LogsPage, rows: Sequence[LogRow], through: int) -> str:
         rendered = await self._templates.large_page(
-            "live/rows.html", page=page, rows=reader.rows, through=through
+            "live/rows.html", page=page, rows=rows, through=through
         )
-        html = bytes(rendered.body).decode()
-        return _Rows(html, len(reader.rows), int(json.loads(counted)["matched"]))
+        return bytes(rendered.body).decode()
 
 
 def parse_view(text: str, now_nanos: int) -> LiveAsk:
@@ -170,7 +180,7 @@ def parse_view(text: str, now_nanos: int) -> LiveAsk:
     parameters = QueryParams(pairs)
     ask = parse_ask(parameters, now_nanos)
     since = parameters.get("since", "0")
-    if not since.isascii() or not since.isdecimal() or int(since[:20]) > _VERSION_MAX:
+    if not (since.isascii() and since.isdecimal() and len(since) <= DIGITS_MAX):
         raise QueryRefusal(f"since is {since[:40]!r}, expected a version")
     try:
         return LiveAsk(ask, parse_search(ask.search), int(since))

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from kql.errors import KqlError
 from segplane.gateway.console.live.feeds import LiveFeeds
 from segplane.gateway.console.live.streams import EventStream, LiveStreams
-from segplane.gateway.console.live.views import LiveAsk, LiveReader, parse_view
+from segplane.gateway.console.live.views import DIGITS_MAX, LiveAsk, LiveReader, parse_view
 from segplane.gateway.console.logs.asked import parse_ask
 from segplane.gateway.console.logs.page import LogsPage
 from segplane.gateway.console.logs.search import LogSearch, parse_search
@@ -18,7 +18,7 @@ from segplane.gateway.console.page_slots import PageSlots
 from segplane.gateway.console.refusal_texts import readable
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import LoginNeeded, Page, Viewer
-from segplane.gateway.http.refusals import NotKnown, QueryRefusal
+from segplane.gateway.http.refusals import NotAllowed, NotKnown, QueryRefusal
 from segplane.gateway.queries.service import QueryService
 
 LIVE_PATH = "/ui/logs/live"
@@ -87,24 +87,26 @@ class LivePages:
             request,
             self.streams,
             viewer.caller.name,
-            partial(self._check, request),
+            partial(self._check, request, viewer),
             views,
             [ask.since for ask in asks],
         )
 
-    async def _check(self, request: Request) -> None:
-        """Raise QueryRefusal if the session has ended, or its credential does not hold."""
+    async def _check(self, request: Request, viewer: Viewer) -> None:
+        """Raise QueryRefusal if the session has ended, or its rights are not the same."""
         try:
-            await self._find_viewer(request)
+            current = await self._find_viewer(request)
         except LoginNeeded:
             raise NotKnown("the session has ended: load the page again to log in") from None
+        if current.rights != viewer.rights:
+            raise NotAllowed("the rights have changed: load the page again")
 
 
 def _continued(request: Request, asks: Sequence[LiveAsk]) -> Sequence[LiveAsk]:
     """Return the views from the versions on that the browser names as its last ones."""
     versions = request.headers.get("last-event-id", "").split(".")
     is_id = len(versions) == len(asks) and all(
-        text.isascii() and text.isdecimal() and len(text) < 20 for text in versions
+        text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX for text in versions
     )
     if not is_id:
         return asks

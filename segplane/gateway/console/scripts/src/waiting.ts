@@ -57,6 +57,6 @@ export function missingText({ records, segments, isCut }: Missing): string {
   const parts = [];
   if (records) parts.push(`${number(records, "record")} of the last reads are not shown: narrow the search to see all.`);
   if (segments) parts.push(`${number(segments, "segment")} came at once and were not read.`);
-  if (isCut) parts.push("Records that came while nobody followed are not shown.");
+  if (isCut) parts.push("Records that came meanwhile and were not read are missing: the logs have them.");
   return parts.join(" ");
 }

@@ -45,5 +45,5 @@ test("records wait in bounds, and those that were dropped are counted", () => {
 
 test("what is missing is said in words", () => {
   assert.equal(missingText({ records: 0, segments: 0, isCut: false }), "");
-  assert.match(missingText({ records: 1_234, segments: 1, isCut: true }), /^1,234 records .* 1 segment came .* nobody followed/);
+  assert.match(missingText({ records: 1_234, segments: 1, isCut: true }), /^1,234 records .* 1 segment came .* are missing/);
 });

@@ -59,6 +59,8 @@ def marked(text: str) -> str:
 
 def time_element(time: str) -> Markup:
     """Return a time of RFC 3339 in UTC as an element of HTML, with all of its digits."""
+    # Scripts know UTC by one name.
+    time = time.replace("+00:00", "Z")
     shown = time.replace("T", " ").removesuffix("Z")
     return Markup('<time datetime="{}">{}</time>').format(time, shown)
 

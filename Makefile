@@ -15,7 +15,7 @@ PACKAGES := meta segments kql dataplane collector nursery merge_worker janitor s
 # Hundreds of processes are started here: each would compile every module that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo mutants test test-control test-readers test-long test-slow test-restricted test-scale cluster lint format type gen gen-check tools senders sbom audit wheel loadgen bench bench-peers soak torture clean
+.PHONY: help setup lock demo mutants test test-control test-readers test-long test-slow test-restricted test-scale cluster lint texts format type gen gen-check tools senders sbom audit wheel loadgen bench bench-peers soak torture clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -144,8 +144,10 @@ cluster: $(READY) ## A Spark standalone cluster of two workers on this machine, 
 lint: $(READY) gen-check console-check ## ruff, sizes, documentation, mypy --strict, import contracts, buf lint and breaking
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target type texts
+
+texts: $(READY) ## Sizes, documentation, import contracts, buf lint and breaking: lint without ruff and mypy
 	$(BIN)/python -m pytest -q --no-header --noconftest -p no:cacheprovider tests/style tests/docs
-	$(BIN)/mypy $(PACKAGES) distributions tests benchmarks
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m tests.style.code_lines
 	$(BIN)/buf lint

@@ -22,9 +22,14 @@ class CallerTenant:
     name: str
     is_suspended: bool = False
 
+    @property
+    def reference(self) -> str:
+        """The tenant by its id, in the place of its name: no name begins so."""
+        return f"//{self.id}"
+
     def subject(self, name: str) -> str:
         """The subject of one of its callers: no other tenant and no operator can take it."""
-        return f"//{self.id}/{name}"
+        return f"{self.reference}/{name}"
 
 
 # The tenant of everything that names none.
@@ -125,6 +130,16 @@ current: ContextVar[Principal] = ContextVar("principal", default=ANONYMOUS)
 def as_server() -> Iterator[None]:
     """Do work of the server, for all callers, within a call of one."""
     token = current.set(ANONYMOUS)
+    try:
+        yield
+    finally:
+        current.reset(token)
+
+
+@contextmanager
+def as_operator_in(tenant_key: int) -> Iterator[None]:
+    """Do work of the server, or of a tool, in a tenant: names are those of the tenant."""
+    token = current.set(replace(ANONYMOUS, scope=TenantScope(tenant_key)))
     try:
         yield
     finally:

@@ -12,6 +12,8 @@ _FOLDERS = frozenset([".", ".."])
 # The default group's names in Iceberg and Kusto.
 DEFAULT_NAMESPACE = "default"
 DEFAULT_DATABASE = "segplane"
+# The tenant of what came back without one, which operators alone see. Nobody can create it.
+UNASSIGNED = "unassigned"
 _DEFAULTS = frozenset([DEFAULT_NAMESPACE, DEFAULT_DATABASE])
 
 

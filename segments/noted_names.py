@@ -1,4 +1,4 @@
-"""Names of datasets and groups in the bucket, from which a lost or restored catalog has them again.
+"""Names of datasets, groups and tenants in the bucket, for a lost or restored catalog.
 
 Each one is an immutable object, `witness/names/<kind>/<id>/<number>`. The highest number of an id
 counts. A name that is read was not checked by meta, so it is checked here.
@@ -15,7 +15,10 @@ from segments.keys import OFFSET_DIGITS, WITNESS_ROOT, has_control_characters
 from segments.store.interface import ObjectInfo, ObjectStore
 
 NAMES_ROOT = f"{WITNESS_ROOT}names/"
-DATASET, GROUP = "dataset", "group"
+DATASET, GROUP, TENANT = "dataset", "group", "tenant"
+# The tenant `default`, of which the bucket has no object.
+DEFAULT_TENANT_ID = "00000000-0000-7000-8000-000000000000"
+SUSPENDED, DELETED = "suspended", "deleted"
 FORMAT = 1
 CHARACTERS_MAX = 255
 # A name and a title of so many characters take 6 KiB at most.
@@ -25,16 +28,21 @@ READS_AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class NotedName:
-    """A name; that of a dataset has a title and a group, "" = the default group."""
+    """A name; that of a dataset has a title and a group, "" = the default group.
+
+    The tenant of a dataset or group is "" if its object has none. The state is that of a tenant.
+    """
 
     name: str
     title: str = ""
     group_id: str = ""
+    tenant_id: str = DEFAULT_TENANT_ID
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class NameObject:
-    """The newest object of a dataset or group."""
+    """The newest object of a dataset, group or tenant."""
 
     number: int
     info: ObjectInfo
@@ -56,12 +64,20 @@ def encode(noted: NotedName) -> bytes:
 
 
 def decode(content: bytes) -> NotedName | None:
-    """Read the content of an object; None if no dataset or group can have that name."""
+    """Read the content of an object; None if nothing can have that name."""
     try:
         body = json.loads(content)
-        noted = NotedName(body["name"], body["title"], body["group_id"])
+        noted = NotedName(
+            body["name"],
+            body["title"],
+            body["group_id"],
+            body.get("tenant_id", ""),
+            body.get("state", ""),
+        )
         is_ours = body["format"] == FORMAT and _is_text(noted.name) and _is_text(noted.title)
-        is_placed = noted.group_id == "" or is_canonical_uuid(noted.group_id)
+        ids = (noted.group_id, noted.tenant_id)
+        is_placed = all(each == "" or is_canonical_uuid(each) for each in ids)
+        is_placed = is_placed and noted.state in ("", SUSPENDED, DELETED)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return noted if is_ours and noted.name and is_placed else None
@@ -77,6 +93,13 @@ def numbers(store: ObjectStore, kind: str, entry_id: str) -> list[int]:
     """The numbers of the names of a dataset or group."""
     keys = (info.key for info in store.list(name_folder(kind, entry_id)))
     return [number for _, number in filter(None, (_parse(kind, key) for key in keys))]
+
+
+def newest_of(store: ObjectStore, kind: str, entry_id: str) -> NameObject | None:
+    """The newest object of one dataset, group or tenant."""
+    parsed = ((_parse(kind, info.key), info) for info in store.list(name_folder(kind, entry_id)))
+    objects = [NameObject(key[1], info) for key, info in parsed if key is not None]
+    return max(objects, key=lambda item: item.number, default=None)
 
 
 def newest(store: ObjectStore, kind: str) -> dict[str, NameObject]:

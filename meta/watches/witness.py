@@ -32,6 +32,7 @@ from meta.store.versions.witness import (
     is_overtaken,
 )
 from meta.watches import forgotten, witness_metrics
+from meta.watches.tenant_notes import TenantNotes
 from meta.watches.witness_log import WitnessLog
 from meta.watches.witness_notes import WitnessNotes
 from segments.location import StoreLocation
@@ -65,8 +66,10 @@ class Witness:
         self._database = Database(replace(settings, pool_size=1))
         self.close = self._database.close
         self._transactions = Transactions(self._database, is_of_calls=False)
-        self._log = WitnessLog(open_store(location, is_brief=True))
-        self.notes = WitnessNotes(self._log, self._has_begun, self.tick)
+        store = open_store(location, is_brief=True)
+        self._log = WitnessLog(store)
+        self._tenants = TenantNotes(database, store)
+        self.notes = WitnessNotes(self._log, self._tenants, self._has_begun, self.tick)
         self._revokes_all = revokes_all
         self._lock = threading.RLock()
         self._failed_at = float("-inf")
@@ -179,7 +182,7 @@ class Witness:
         after = self._log.view(side.history)
         if not is_in_force(mark, view, after):
             return False
-        changes = forgotten.read(self._log, self._write)
+        changes = forgotten.read(self._log, self._tenants, self._write)
 
         def work(tx: Transaction) -> bool:
             if not witness_state.begin_term(tx, side, verdict, mark):

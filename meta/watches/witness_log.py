@@ -56,12 +56,12 @@ class WitnessLog:
 
     def view(self, own_history: int | None) -> WitnessView:
         """List the marks, and read the highest of the histories that may count."""
-        with _translated():
+        with translated():
             return self._view(own_history)
 
     def newest(self) -> Mark | None:
         """Read the highest mark of the newest history; changes nothing."""
-        with _translated():
+        with translated():
             keys = [(key.history, key.number) for key in self._marks()]
             return self._mark(*max(keys)) if keys else None
 
@@ -74,7 +74,7 @@ class WitnessLog:
             "term": str(mark.term),
         }
         key, content = mark_key(mark.history, mark.number), json.dumps(body).encode()
-        with _translated():
+        with translated():
             try:
                 self._store.put_if_absent(key, content)
             except ObjectExists:
@@ -84,7 +84,7 @@ class WitnessLog:
 
     def note_revoked(self, kind: str, token_id: str) -> None:
         """Note that a token is revoked; repeating it changes nothing."""
-        with _translated():
+        with translated():
             try:
                 self._store.put_if_absent(revoked_key(kind, token_id), b"{}")
             except ObjectExists:
@@ -92,24 +92,24 @@ class WitnessLog:
 
     def revoked(self) -> list[RevokedKey]:
         """List every token that was ever revoked."""
-        with _translated():
+        with translated():
             keys = [parse_key(info.key) for info in self._store.list(REVOKED_ROOT)]
         return [key for key in keys if isinstance(key, RevokedKey)]
 
     def note_lock(self, lock_id: str, content: bytes) -> None:
         """Note a lock before it is committed; repeating it changes nothing."""
-        with _translated(), suppress(ObjectExists):
+        with translated(), suppress(ObjectExists):
             self._store.put_if_absent(f"{HELD_ROOT}{lock_id}/{_LOCK}", content)
 
     def note_lock_ended(self, lock_id: str) -> None:
         """Note the end of a lock; repeating it changes nothing."""
-        with _translated(), suppress(ObjectExists):
+        with translated(), suppress(ObjectExists):
             self._store.put_if_absent(f"{HELD_ROOT}{lock_id}/{_END}", b"{}")
 
     def locks(self) -> LockNotes:
         """The ids of the locks that are noted."""
         noted: dict[str, set[UUID]] = {_LOCK: set(), _END: set()}
-        with _translated():
+        with translated():
             for info in self._store.list(HELD_ROOT):
                 lock_id, _, part = info.key.removeprefix(HELD_ROOT).partition("/")
                 if part in noted and is_canonical_uuid(lock_id):
@@ -118,12 +118,12 @@ class WitnessLog:
 
     def read_lock(self, lock_id: UUID) -> bytes:
         """The content of a lock's note."""
-        with _translated():
+        with translated():
             return self._store.get(f"{HELD_ROOT}{lock_id}/{_LOCK}")
 
     def forget_locks(self, lock_ids: Sequence[UUID]) -> None:
         """Remove what is noted of locks that ended: first the locks, then their ends."""
-        with _translated():
+        with translated():
             for part in (_LOCK, _END):
                 self._store.delete([f"{HELD_ROOT}{lock_id}/{part}" for lock_id in lock_ids])
 
@@ -176,7 +176,7 @@ class WitnessLog:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
     """Turn errors of the store into the error that a caller of meta gets."""
     try:
         yield

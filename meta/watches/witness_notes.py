@@ -1,10 +1,12 @@
-"""Notes in the bucket, beside the marks: revoked tokens, and locks of resources with their ends."""
+"""Notes in the bucket, beside the marks: revoked tokens, locks with their ends, and tenants."""
 
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from meta.errors import Unavailable
+from meta.watches.tenant_notes import TenantNotes
 from meta.watches.witness_log import WitnessLog
+from segments.noted_names import DATASET, TENANT
 
 
 class WitnessNotes:
@@ -14,9 +16,14 @@ class WitnessNotes:
     """
 
     def __init__(
-        self, log: WitnessLog, has_begun: Callable[[], bool], tick: Callable[[float], bool]
+        self,
+        log: WitnessLog,
+        tenants: TenantNotes,
+        has_begun: Callable[[], bool],
+        tick: Callable[[float], bool],
     ) -> None:
         self._log = log
+        self._tenants = tenants
         self._has_begun = has_begun
         self._tick = tick
 
@@ -39,6 +46,25 @@ class WitnessNotes:
         self._note_committed(
             "the lock has ended, but a restored backup would set it again",
             lambda: self._log.note_lock_ended(lock_id),
+        )
+
+    def note_tenant(self, tenant_id: UUID) -> None:
+        """Note a change of a tenant that is committed."""
+        self._note_committed(
+            "the tenant has changed, but a restored backup would not know it",
+            lambda: self._tenants.write(TENANT, tenant_id),
+        )
+
+    def begin_move(self, dataset_id: UUID) -> None:
+        """Mark a dataset before it is moved to another tenant."""
+        if self._has_begun():
+            self._tenants.mark_moved(dataset_id)
+
+    def note_moved(self, dataset_id: UUID) -> None:
+        """Note a move of a dataset that is committed."""
+        self._note_committed(
+            "the dataset has moved, but a restored backup would not know it",
+            lambda: self._tenants.write(DATASET, dataset_id),
         )
 
     def forget_locks(self, lock_ids: Sequence[UUID]) -> None:

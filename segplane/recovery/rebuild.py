@@ -70,6 +70,7 @@ def apply(database: Database, rebuilt: Rebuild, names: RebuiltNames, default: st
         },
         {key: UUID(dataset_id) for key, dataset_id in rebuilt.replayed.items()},
         names.groups,
+        names.tenants.tenants,
     )
     with database.write() as tx:
         version = tables.write(tx, catalog, default)

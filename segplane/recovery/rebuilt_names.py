@@ -1,4 +1,7 @@
-"""Names of a rebuilt catalog: those of a file, then those of the bucket, then the ids."""
+"""Names of a rebuilt catalog: those of a file, then those of the bucket, then the ids.
+
+A name is unique in its tenant, which the bucket says.
+"""
 
 import json
 from collections.abc import Container, Iterable, Mapping
@@ -12,6 +15,7 @@ from segments.dataset_names import parse, reserved_for_groups
 from segments.keys import has_control_characters
 from segments.noted_names import CHARACTERS_MAX, DATASET, GROUP, NameObject, NotedName
 from segments.store.interface import ObjectStore
+from segplane.recovery.rebuilt_tenants import RebuiltTenants, read_tenants
 
 REFUSED = "{kind} {id} was named {name!r}: another one has that name, or its group is gone"
 
@@ -24,17 +28,23 @@ class NamesRefused(Exception):
 class RebuiltNames:
     """The groups, and a name for each dataset; `warnings` say which name another one kept."""
 
+    tenants: RebuiltTenants
     groups: dict[UUID, RestoredName] = field(default_factory=dict)
     datasets: dict[UUID, RestoredName] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    group_ids: dict[str, UUID] = field(default_factory=dict)
+    # Groups by tenant and name.
+    group_ids: dict[tuple[UUID, str], UUID] = field(default_factory=dict)
 
     def shown(self, dataset_id: str) -> str:
-        """The name by which others call a dataset: `group/name`, or the name alone."""
-        return self.text(self.datasets[UUID(dataset_id)])
+        """The name by which an operator calls a dataset: `group/name`, or the name alone.
+
+        Behind `//tenant/` in another tenant than `default`.
+        """
+        name = self.datasets[UUID(dataset_id)]
+        return self.tenants.prefix(name.tenant_id) + self.text(name)
 
     def text(self, name: RestoredName) -> str:
-        """The same of a name."""
+        """A name as it is in its tenant."""
         group = self.groups.get(name.group_id) if name.group_id else None
         return f"{group.name}/{name.name}" if group else name.name
 
@@ -70,27 +80,32 @@ def name_all(
     ids = set(dataset_ids)
     if unknown := sorted(given.keys() - ids):
         raise NamesRefused(f"the bucket holds nothing of dataset {unknown[0]}")
-    names = RebuiltNames()
+    names = RebuiltNames(read_tenants(store))
     _name_groups(names, store)
     objects = {i: item for i, item in noted_names.newest(store, DATASET).items() if i in ids}
     noted = noted_names.read(store, objects)
-    taken = set[str]()
+    taken = set[tuple[UUID, str]]()
     for dataset_id in (*given, *objects, *sorted(ids - objects.keys())):
         if UUID(dataset_id) in names.datasets:
             continue
         claim = noted.get(dataset_id)
+        tenant_id = names.tenants.of(claim)
         if dataset_id in given:
-            name = _given(names, given[dataset_id], claim)
-        elif free_name := _free(names, taken, claim):
+            name = _given(names, given[dataset_id], claim, tenant_id)
+        elif free_name := _free(names, taken, claim, tenant_id):
             name = free_name
         else:
-            name = RestoredName(f"rebuilt-{dataset_id}", claim.title if claim else "")
+            title = claim.title if claim else ""
+            name = RestoredName(f"rebuilt-{dataset_id}", title, tenant_id=tenant_id)
             if claim is not None:
                 names.warnings.append(REFUSED.format(kind=DATASET, id=dataset_id, name=claim.name))
-        if names.text(name) in taken:
+        if (tenant_id, names.text(name)) in taken:
             raise NamesRefused("two datasets would have one name")
-        taken.add(names.text(name))
+        taken.add((tenant_id, names.text(name)))
         names.datasets[UUID(dataset_id)] = _numbered(name, claim, objects.get(dataset_id))
+    restored = (*names.groups.values(), *names.datasets.values())
+    names.tenants.keep(name.tenant_id for name in restored)
+    names.warnings += names.tenants.warnings
     return names
 
 
@@ -99,42 +114,53 @@ def _name_groups(names: RebuiltNames, store: ObjectStore) -> None:
     noted = noted_names.read(store, objects)
     for group_id, item in objects.items():
         claim, name = noted.get(group_id), f"rebuilt-{group_id}"
+        tenant_id = names.tenants.of(claim)
         if claim is not None:
-            if claim.name in names.group_ids or reserved_for_groups(claim.name):
+            if (tenant_id, claim.name) in names.group_ids or reserved_for_groups(claim.name):
                 names.warnings.append(REFUSED.format(kind=GROUP, id=group_id, name=claim.name))
             else:
                 name = claim.name
-        names.group_ids[name] = UUID(group_id)
-        names.groups[UUID(group_id)] = _numbered(RestoredName(name), claim, item)
+        names.group_ids[tenant_id, name] = UUID(group_id)
+        restored = RestoredName(name, tenant_id=tenant_id)
+        names.groups[UUID(group_id)] = _numbered(restored, claim, item)
 
 
-def _given(names: RebuiltNames, text: str, claim: NotedName | None) -> RestoredName:
+def _given(
+    names: RebuiltNames, text: str, claim: NotedName | None, tenant_id: UUID
+) -> RestoredName:
     """The name of the file, in a group of the bucket if it begins with its name."""
     parsed = parse(text)
-    group_id = names.group_ids.get(parsed.group or "") if parsed.base_name else None
+    group_id = names.group_ids.get((tenant_id, parsed.group or "")) if parsed.base_name else None
     name = text if group_id is None else parsed.base_name
-    return RestoredName(name, claim.title if claim else "", group_id)
+    return RestoredName(name, claim.title if claim else "", group_id, tenant_id=tenant_id)
 
 
 def _free(
-    names: RebuiltNames, taken: Container[str], claim: NotedName | None
+    names: RebuiltNames,
+    taken: Container[tuple[UUID, str]],
+    claim: NotedName | None,
+    tenant_id: UUID,
 ) -> RestoredName | None:
     """The name of the bucket; None if there is none, or it cannot be had."""
     if claim is None:
         return None
     group_id = UUID(claim.group_id) if claim.group_id else None
-    if group_id is not None and group_id not in names.groups:
-        return None
-    name = RestoredName(claim.name, claim.title, group_id)
+    if group_id is not None:
+        group = names.groups.get(group_id)
+        if group is None or group.tenant_id != tenant_id:
+            return None
+    name = RestoredName(claim.name, claim.title, group_id, tenant_id=tenant_id)
     text = names.text(name)
-    is_of_group = group_id is None and _given(names, text, claim).group_id is not None
-    return None if text in taken or is_of_group or len(text) > CHARACTERS_MAX else name
+    is_of_group = group_id is None and _given(names, text, claim, tenant_id).group_id is not None
+    is_taken = (tenant_id, text) in taken
+    return None if is_taken or is_of_group or len(text) > CHARACTERS_MAX else name
 
 
 def _numbered(name: RestoredName, claim: NotedName | None, item: NameObject | None) -> RestoredName:
     """A name with the numbers of its object: it is noted anew if the object has another one."""
     if item is None:
         return name
-    is_noted = claim == NotedName(name.name, name.title, str(name.group_id or ""))
+    content = NotedName(name.name, name.title, str(name.group_id or ""), str(name.tenant_id))
+    is_noted = claim == content
     number = item.number if is_noted else item.number + 1
     return replace(name, name_number=number, noted_number=item.number)

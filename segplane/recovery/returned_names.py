@@ -1,7 +1,7 @@
 """Names that a restored database takes from the bucket, of groups and datasets that come back."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from uuid import UUID
 
@@ -108,6 +108,9 @@ class _Kind:
                     name = self._transactions.write(take)
                 except (NotFound, NameTaken, InvalidArgument):
                     lost = noted.name
+                    # Its tenant has it all the same.
+                    unnamed = replace(noted, name=awaited_as, group_id="")
+                    name = self._transactions.write(partial(take, noted=unnamed, is_noted=False))
             if name == self.rows[dataset_id].noted.name:
                 settle = partial(name_numbers.settle, entry_id=key, number=number)
                 self._transactions.write(settle)
@@ -119,7 +122,9 @@ class _Kind:
         def shown(noted: NotedName, other: NotedName) -> str:
             group = group_names.get(noted.group_id, noted.group_id)
             name = f"{group}/{noted.name}" if group else noted.name
-            return name if noted.title == other.title else f"{name} ({noted.title})"
+            name = name if noted.title == other.title else f"{name} ({noted.title})"
+            is_moved = noted.tenant_id != other.tenant_id
+            return f"{name} of tenant {noted.tenant_id}" if is_moved else name
 
         ahead = [
             entry_id

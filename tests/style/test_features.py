@@ -61,12 +61,13 @@ FEATURES = [
         r"|\bgroup_named\b|\bdataset_names\n\.\nparse\b",
         r"/groups\.py$|/shown_names|segments/dataset_names|iceberg/namespaces|http/datasets"
         # A name has its group, also in the bucket.
-        r"|segments/noted_names|/recovery/(name_numbers|rebuilt_names|returned_names)|/tenant_policies",
+        r"|segments/noted_names|/recovery/(name_numbers|rebuilt_names|returned_names)|/tenant_policies|/repeated_moves",
     ),
     Feature(
         "names in the bucket",
         r"\bname_numbers\b|\bnoted_names\b|\bNotedName\b|\bnoted_number\b",
-        r"/noted_names|/name_numbers|/name_notes|/rebuilt_names|/returned_names",
+        r"/noted_names|/name_numbers|/name_notes|/rebuilt_names|/returned_names|/tenant_notes"
+        r"|/returned_tenants|/rebuilt_tenants|/repeated_moves",
     ),
     # Loops that delete ask `held_datasets`, and know no lock.
     Feature(

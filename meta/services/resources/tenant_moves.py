@@ -24,9 +24,12 @@ def move_dataset_to_tenant(
     if request.dry_run:
         # As a write, which a lock refuses.
         return _message(server.transactions.write(partial(dataset_moves.plan, move=move)))
+    continuity = server.transactions.database.continuity
+    continuity.begin_move(move.dataset_id)
     planned = None
     while planned is None:
         planned = server.transactions.write(partial(dataset_moves.step, move=move))
+    continuity.note_moved(move.dataset_id)
     return _message(planned)
 
 

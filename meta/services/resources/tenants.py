@@ -1,6 +1,7 @@
 """Tenants: create, list, rename, suspend, resume, delete, undelete; their usage."""
 
 import re
+from collections.abc import Callable
 
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, pages
@@ -15,10 +16,9 @@ from meta.store.tenancy.usage import TenantUsage
 from meta.store.versions import upgrades
 from meta.v1 import catalog_pb2
 from meta.v1 import resources_pb2 as pb
+from segments.dataset_names import UNASSIGNED
 
 USAGE_TENANTS_MAX = 100
-# The tenant of datasets that came back, and of which nobody knows whose they are.
-UNASSIGNED = "unassigned"
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
 
@@ -35,7 +35,7 @@ def create_tenant(server: ServerParts, request: pb.CreateTenantRequest) -> pb.Cr
         caller_role.require(tx)
         return tenants.create(tx, name)
 
-    return pb.CreateTenantResponse(tenant=_message(server.transactions.write(work)))
+    return pb.CreateTenantResponse(tenant=_changed(server, work))
 
 
 def get_tenant(server: ServerParts, request: pb.GetTenantRequest) -> pb.GetTenantResponse:
@@ -58,8 +58,8 @@ def rename_tenant(server: ServerParts, request: pb.RenameTenantRequest) -> pb.Re
     """Rename a tenant; ids stay."""
     identifier = checks.identifier(request)
     new_name = _new_name(request.new_name, "new_name")
-    tenant = server.transactions.write(lambda tx: tenants.rename(tx, identifier, new_name))
-    return pb.RenameTenantResponse(tenant=_message(tenant))
+    tenant = _changed(server, lambda tx: tenants.rename(tx, identifier, new_name))
+    return pb.RenameTenantResponse(tenant=tenant)
 
 
 def suspend_tenant(
@@ -67,23 +67,28 @@ def suspend_tenant(
 ) -> pb.SuspendTenantResponse:
     """Suspend a tenant."""
     identifier = checks.identifier(request)
-    tenant = server.transactions.write(lambda tx: tenants.suspend(tx, identifier))
-    return pb.SuspendTenantResponse(tenant=_message(tenant))
+    tenant = _changed(server, lambda tx: tenants.suspend(tx, identifier))
+    return pb.SuspendTenantResponse(tenant=tenant)
 
 
 def resume_tenant(server: ServerParts, request: pb.ResumeTenantRequest) -> pb.ResumeTenantResponse:
     """End a suspension."""
     identifier = checks.identifier(request)
-    tenant = server.transactions.write(lambda tx: tenants.resume(tx, identifier))
-    return pb.ResumeTenantResponse(tenant=_message(tenant))
+    tenant = _changed(server, lambda tx: tenants.resume(tx, identifier))
+    return pb.ResumeTenantResponse(tenant=tenant)
 
 
 def delete_tenant(server: ServerParts, request: pb.DeleteTenantRequest) -> pb.DeleteTenantResponse:
     """Delete a tenant; without success if there is none."""
     identifier = checks.identifier(request)
-    return pb.DeleteTenantResponse(
-        success=server.transactions.write(lambda tx: tenants.delete(tx, identifier))
-    )
+
+    def work(tx: Transaction) -> tuple[Tenant | None, bool]:
+        return tenants.find(tx, identifier), tenants.delete(tx, identifier)
+
+    tenant, success = server.transactions.write(work)
+    if tenant is not None:
+        server.transactions.database.continuity.note_tenant(tenant.id)
+    return pb.DeleteTenantResponse(success=success)
 
 
 def undelete_tenant(
@@ -91,8 +96,8 @@ def undelete_tenant(
 ) -> pb.UndeleteTenantResponse:
     """Bring a tenant back in its grace."""
     tenant_id, grace_secs = checks.uuid(request.id, "id"), server.settings.lifetimes.dataset_grace
-    tenant = server.transactions.write(lambda tx: tenants.undelete(tx, tenant_id, grace_secs))
-    return pb.UndeleteTenantResponse(tenant=_message(tenant))
+    tenant = _changed(server, lambda tx: tenants.undelete(tx, tenant_id, grace_secs))
+    return pb.UndeleteTenantResponse(tenant=tenant)
 
 
 def get_tenant_usage(
@@ -123,6 +128,13 @@ def get_tenant_usage(
     return pb.GetTenantUsageResponse(
         usage=map(_usage, rows), pagination=pages.answer(page, "GetTenantUsage", month)
     )
+
+
+def _changed(server: ServerParts, work: Callable[[Transaction], Tenant]) -> pb.Tenant:
+    """Change a tenant, and note it where a restored backup does not forget it."""
+    tenant = server.transactions.write(work)
+    server.transactions.database.continuity.note_tenant(tenant.id)
+    return _message(tenant)
 
 
 def _new_name(value: str, field: str) -> str:

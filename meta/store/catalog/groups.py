@@ -127,14 +127,19 @@ def create(tx: Transaction, name: str, group_id: UUID | None = None) -> DatasetG
 
 
 def restore(
-    tx: Transaction, group_id: UUID, name: str, numbers: tuple[int, int | None], version: int
+    tx: Transaction,
+    group_id: UUID,
+    name: str,
+    numbers: tuple[int, int | None],
+    version: int,
+    tenant_key: int,
 ) -> None:
     """Write a group of a lost database, visible from a version on.
 
     `numbers` are those of its name, and of the name that the bucket has.
     """
     values = {"id": group_id, "name": name, "name_number": numbers[0], "noted_number": numbers[1]}
-    tx.execute(insert(groups_table), values)
+    tx.execute(insert(groups_table), values | {"tenant_key": tenant_key})
     tx.execute(_SHOW, {"group_id": group_id, "from_version": version})
 
 

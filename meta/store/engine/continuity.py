@@ -38,6 +38,18 @@ class Notes(Protocol):
         """Remove the notes of locks that ended long ago; raises Unavailable."""
         ...
 
+    def note_tenant(self, tenant_id: UUID) -> None:
+        """Note a change of a tenant that is committed; raises Unavailable."""
+        ...
+
+    def begin_move(self, dataset_id: UUID) -> None:
+        """Note that a dataset is about to have another tenant; raises Unavailable."""
+        ...
+
+    def note_moved(self, dataset_id: UUID) -> None:
+        """Note a move of a dataset that is committed; raises Unavailable."""
+        ...
+
 
 class Guard(Protocol):
     """Compares the database with its witness; only `meta.watches` talks to the bucket."""
@@ -113,13 +125,13 @@ class Continuity:
         with suppress(MetaError):
             self.renew()
 
-    def look(self) -> None:
+    def look(self, age_secs_max: float = LOOK_SECS) -> None:
         """Before something is named for deletion, make sure that no other database took over.
 
         An idle server may not have looked for long. Raises Unavailable.
         """
         if self.guard is not None:
-            self.guard.look(LOOK_SECS)
+            self.guard.look(age_secs_max)
 
     def note_revoked(self, kind: str, token_id: str) -> None:
         """Note a revocation that is committed outside the database; raises Unavailable."""
@@ -137,6 +149,21 @@ class Continuity:
         """Note the end of a lock that is committed; raises Unavailable."""
         if self.guard is not None:
             self.guard.notes.note_lock_ended(lock_id)
+
+    def note_tenant(self, tenant_id: UUID) -> None:
+        """Note a change of a tenant that is committed; raises Unavailable."""
+        if self.guard is not None:
+            self.guard.notes.note_tenant(tenant_id)
+
+    def begin_move(self, dataset_id: UUID) -> None:
+        """Note that a dataset is about to have another tenant; raises Unavailable."""
+        if self.guard is not None:
+            self.guard.notes.begin_move(dataset_id)
+
+    def note_moved(self, dataset_id: UUID) -> None:
+        """Note a move of a dataset that is committed; raises Unavailable."""
+        if self.guard is not None:
+            self.guard.notes.note_moved(dataset_id)
 
     def tick(self) -> None:
         """Commit and copy a tick at once; raises Unavailable."""

@@ -148,7 +148,7 @@ def add_dataset(tx: Transaction, dataset_id: str) -> None:
     """Write a dataset that is not known."""
     if not is_known_dataset(tx, dataset_id):
         version = versions.allocate(tx)
-        rebuild.insert_dataset(tx, UUID(dataset_id), rebuild.awaited_name(dataset_id), version)
+        rebuild.insert_awaited(tx, UUID(dataset_id), version)
 
 
 def bring_back(tx: Transaction, returned: Returned) -> Version:

@@ -1,4 +1,4 @@
-"""Numbers of the names of datasets and groups, of which the bucket has the names.
+"""Numbers of the names of datasets, groups and tenants, of which the bucket has the names.
 
 A trigger raises `name_number` with each change, in its transaction, so that a number stands for one
 name, whoever writes it to the bucket and however late. A database that was put back gives numbers
@@ -11,13 +11,24 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from meta.errors import InvalidArgument, NameTaken
+from meta import access
+from meta.access import DEFAULT
+from meta.errors import InvalidArgument, NameTaken, NotFound
 from meta.store.catalog import dataset_names, datasets, groups
 from meta.store.engine.pool import Transaction
 from meta.store.engine.timelines import IS_HELD
+from meta.store.recovery import returned_tenants
 from meta.store.versions import upgrades
 from segments.dataset_names import DatasetName, parse, reserved_for_groups
-from segments.noted_names import CHARACTERS_MAX, DATASET, GROUP, NotedName
+from segments.noted_names import (
+    CHARACTERS_MAX,
+    DATASET,
+    DELETED,
+    GROUP,
+    SUSPENDED,
+    TENANT,
+    NotedName,
+)
 
 NONE = -1
 
@@ -52,17 +63,29 @@ class RestoredName:
     group_id: UUID | None = None
     name_number: int = 1
     noted_number: int | None = NONE
+    tenant_id: UUID = DEFAULT.id
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a name of the default group."""
-        return self.group_id is None
+        """Whether it is a name of the default group of `default`."""
+        return self.group_id is None and self.tenant_id == DEFAULT.id
 
 
-# The time from which an entry cannot come back.
-_GONE = {DATASET: "purged_at", GROUP: "deleted_at"}
+# The time from which an entry cannot come back. A tenant's object stays: a restored database would
+# have the tenant without it.
+_GONE = {DATASET: "purged_at", GROUP: "deleted_at", TENANT: "purged_at"}
+_TENANT_ID = "(SELECT t.id::text FROM tenants t WHERE t.key = tenant_key) AS tenant_id"
 # Columns of a NotedName.
-_NAME = {DATASET: "name, title, coalesce(group_id::text, '')", GROUP: "name, '', ''"}
+_NAME = {
+    DATASET: f"name, title, coalesce(group_id::text, ''), {_TENANT_ID}, ''",
+    GROUP: f"name, '', '', {_TENANT_ID}, ''",
+    TENANT: f"""name, '', '', '', CASE WHEN deleted_at IS NOT NULL THEN '{DELETED}'
+      WHEN suspended_at IS NOT NULL THEN '{SUSPENDED}' ELSE '' END""",
+}
+_REMOVED = {
+    kind: "" if kind == TENANT else f" OR {gone} IS NOT NULL AND noted_number >= 0"
+    for kind, gone in _GONE.items()
+}
 
 
 def _due(kind: str) -> str:
@@ -70,15 +93,14 @@ def _due(kind: str) -> str:
     return f"""
     (SELECT '{kind}', id, name_number, {_NAME[kind]}, {_GONE[kind]} IS NOT NULL
      FROM {kind}s
-     WHERE ({_GONE[kind]} IS NULL AND noted_number <> name_number
-            OR {_GONE[kind]} IS NOT NULL AND noted_number >= 0)
+     WHERE ({_GONE[kind]} IS NULL AND noted_number <> name_number{_REMOVED[kind]})
        AND ({_GONE[kind]} IS NULL OR NOT (SELECT {IS_HELD} FROM meta_state))
        AND EXISTS (SELECT FROM witness_state WHERE history IS NOT NULL AND superseded_by IS NULL)
      ORDER BY name_number DESC LIMIT :most)
     """  # noqa: S608
 
 
-_DUE = text(" UNION ALL ".join(_due(kind) for kind in (GROUP, DATASET)) + "LIMIT :most")
+_DUE = text(" UNION ALL ".join(_due(kind) for kind in (TENANT, GROUP, DATASET)) + "LIMIT :most")
 # A call that changes a dataset is not waited for: its change makes the name due again. A name
 # that a server wrote after the entry was gone is noted, so that it is due for removal.
 _NOTE = {
@@ -90,6 +112,13 @@ _NOTE = {
           WHERE number = {NONE} AND {gone} IS NOT NULL OR noted_number < number
           FOR NO KEY UPDATE OF {kind}s SKIP LOCKED)
         UPDATE {kind}s e SET noted_number = n.number FROM noted n WHERE e.id = n.id
+    """)  # noqa: S608
+    for kind, gone in _GONE.items()
+}
+_FIND_DUE = {
+    kind: text(f"""
+        SELECT name_number, {_NAME[kind]} FROM {kind}s
+        WHERE id = :id AND {gone} IS NULL AND noted_number <> name_number
     """)  # noqa: S608
     for kind, gone in _GONE.items()
 }
@@ -111,6 +140,8 @@ _FORGET = {
     for kind in _GONE
 }
 _TITLE = text("UPDATE datasets SET title = :title WHERE id = :id")
+_TENANT_KEY = text("SELECT tenant_key FROM datasets WHERE id = :id")
+_GIVE = text("UPDATE datasets SET tenant_key = :tenant WHERE id = :id")
 _SKIP = {
     kind: text(
         f"UPDATE {kind}s SET name_number = :next WHERE id = :id AND name_number = :number"  # noqa: S608
@@ -122,11 +153,18 @@ _SKIP = {
 def due(tx: Transaction, most: int) -> list[DueName]:
     """Some names that are due, the latest changes first; none of a database without a witness."""
     return [
-        DueName(kind, entry_id, number, NotedName(name, title, group_id), is_gone)
-        for kind, entry_id, number, name, title, group_id, is_gone in tx.execute(
-            _DUE, {"most": most}
-        )
+        DueName(kind, entry_id, number, NotedName(*name), is_gone)
+        for kind, entry_id, number, *name, is_gone in tx.execute(_DUE, {"most": most})
     ]
+
+
+def find_due(tx: Transaction, kind: str, entry_id: UUID) -> DueName | None:
+    """The name of one entry that is not gone, if it is due."""
+    row = tx.execute(_FIND_DUE[kind], {"id": entry_id}).one_or_none()
+    if row is None:
+        return None
+    number, *name = row
+    return DueName(kind, entry_id, number, NotedName(*name), is_gone=False)
 
 
 def note(tx: Transaction, noted: Mapping[str, Mapping[UUID, int]]) -> None:
@@ -160,17 +198,41 @@ def settle(
     tx.execute(_SETTLE[kind], values)
 
 
-def take(tx: Transaction, dataset_id: UUID, awaited: str, noted: NotedName, number: int) -> str:
-    """Give a dataset that came back the name of the bucket; answers it with its group.
+def take(
+    tx: Transaction,
+    dataset_id: UUID,
+    awaited: str,
+    noted: NotedName,
+    number: int,
+    *,
+    is_noted: bool = True,
+) -> str:
+    """Give a dataset that came back the name and tenant of the bucket; answers it as it is called.
 
-    One that is not named `awaited` any more keeps its name. Raises NotFound, also for its group,
-    NameTaken, InvalidArgument for one that is too long.
+    One that is not named `awaited` any more keeps both. `is_noted` says that the bucket has just
+    this name. Raises NotFound, also for its group, NameTaken, InvalidArgument for one that is too
+    long.
     """
     datasets.lock_columns(tx, [dataset_id])
-    current = datasets.get(tx, dataset_id).name
+    former_key = tx.execute(_TENANT_KEY, {"id": dataset_id}).scalar_one_or_none()
+    if former_key is None:
+        raise NotFound("there is no such dataset", dataset_id=dataset_id)
+    with access.as_operator_in(former_key):
+        current = datasets.get(tx, dataset_id).name
     if current != awaited:
         settle(tx, dataset_id, number)
         return current
+    key = returned_tenants.find_key(tx, noted.tenant_id)
+    if key not in (None, former_key):
+        tx.execute(_GIVE, {"id": dataset_id, "tenant": key})
+    with access.as_operator_in(former_key if key is None else key):
+        _rename(tx, dataset_id, noted)
+    tx.execute(_TITLE, {"id": dataset_id, "title": noted.title})
+    settle(tx, dataset_id, number, is_noted=is_noted and key is not None)
+    return datasets.get(tx, dataset_id).name
+
+
+def _rename(tx: Transaction, dataset_id: UUID, noted: NotedName) -> None:
     group = groups.get(tx, UUID(noted.group_id)).name if noted.group_id else None
     name = DatasetName(group, noted.name)
     first_part = parse(str(name)).group
@@ -179,9 +241,6 @@ def take(tx: Transaction, dataset_id: UUID, awaited: str, noted: NotedName, numb
     if len(str(name)) > CHARACTERS_MAX:
         raise InvalidArgument("the name is too long with its group", dataset_name=name)
     dataset_names.rename(tx, dataset_id, name)
-    tx.execute(_TITLE, {"id": dataset_id, "title": noted.title})
-    settle(tx, dataset_id, number, is_noted=True)
-    return str(name)
 
 
 def add_group(tx: Transaction, group_id: UUID, noted: NotedName | None, number: int) -> str:
@@ -189,13 +248,15 @@ def add_group(tx: Transaction, group_id: UUID, noted: NotedName | None, number: 
     upgrades.require_finished(tx, "a group")
     fallback = f"reconciled-{group_id}"
     name = noted.name if noted and not reserved_for_groups(noted.name) else fallback
-    try:
-        group = groups.create(tx, name, group_id)
-    except NameTaken:
-        group = None
-    if group is None or group.id != group_id:
-        name = groups.create(tx, fallback, group_id).name
-    is_noted = noted is not None and noted.name == name
+    key = returned_tenants.find_key(tx, noted.tenant_id if noted else "")
+    with access.as_operator_in(returned_tenants.awaited_key(tx) if key is None else key):
+        try:
+            group = groups.create(tx, name, group_id)
+        except NameTaken:
+            group = None
+        if group is None or group.id != group_id:
+            name = groups.create(tx, fallback, group_id).name
+    is_noted = noted is not None and noted.name == name and key is not None
     settle(tx, group_id, number, is_noted=is_noted, kind=GROUP)
     return name
 

@@ -12,12 +12,13 @@ from uuid import UUID
 
 from sqlalchemy import insert, select, text
 
+from meta.access import DEFAULT
 from meta.store.catalog import dataset_counters, dataset_layouts, groups
 from meta.store.catalog.dataset_layouts import Layout, PromotedColumnRow
 from meta.store.damage import replays
 from meta.store.engine.pool import Transaction
 from meta.store.locks import resource_locks
-from meta.store.recovery import restored_streams
+from meta.store.recovery import restored_streams, returned_tenants
 from meta.store.recovery.name_numbers import RestoredName
 from meta.store.recovery.restored_streams import (
     ROWS_AT_ONCE,
@@ -25,6 +26,7 @@ from meta.store.recovery.restored_streams import (
     moment,
     registration_row,
 )
+from meta.store.recovery.returned_tenants import RestoredTenant
 from meta.store.registration import quarantined_ranges
 from meta.store.segments import segments
 from meta.store.segments.segments import NewSegment
@@ -67,11 +69,13 @@ class Catalog:
     numbered_columns: Mapping[UUID, tuple[PromotedColumnRow, ...]]
     replayed: Mapping[str, UUID] = field(default_factory=dict)
     groups: Mapping[UUID, RestoredName] = field(default_factory=dict)
+    tenants: Mapping[UUID, RestoredTenant] = field(default_factory=dict)
 
 
 _HOLDS = text(
     "SELECT EXISTS (SELECT FROM segments) OR EXISTS (SELECT FROM object_identities) AS segments,"
-    " EXISTS (SELECT FROM ingest_streams) AS streams, EXISTS (SELECT FROM groups) AS groups"
+    " EXISTS (SELECT FROM ingest_streams) AS streams, EXISTS (SELECT FROM groups) AS groups,"
+    " EXISTS (SELECT FROM tenants WHERE key <> 0) AS tenants"
 )
 _TAKEN = select(datasets.c.id, datasets.c.name, datasets.c.deleted_at, datasets.c.is_default)
 # Above every version that a lost database can have handed out: none of them counted more than a
@@ -96,12 +100,17 @@ def write(tx: Transaction, catalog: Catalog, default_name: str) -> Version:
     # The version is drawn first here: concurrent writers wait until the rebuild has committed.
     version = Version(tx.execute(_JUMP).scalar_one())
     has_default = _check_empty(tx, catalog.names)
+    keys = {DEFAULT.id: DEFAULT.key} | {
+        tenant_id: returned_tenants.insert(tx, tenant_id, tenant)
+        for tenant_id, tenant in catalog.tenants.items()
+    }
     for entry_id, group in catalog.groups.items():
         numbers = (group.name_number, group.noted_number)
-        groups.restore(tx, entry_id, group.name, numbers, version)
+        groups.restore(tx, entry_id, group.name, numbers, version, keys[group.tenant_id])
     for dataset_id, name in sorted(catalog.names.items()):
         is_default = name.is_plain and name.name == default_name and not has_default
-        insert_dataset(tx, dataset_id, name, version, is_default=is_default)
+        tenant_key = keys[name.tenant_id]
+        insert_dataset(tx, dataset_id, name, version, tenant_key, is_default=is_default)
         layout = catalog.layouts.get(dataset_id, Layout())
         dataset_layouts.replace_sharding_fields(tx, dataset_id, layout.sharding_fields)
         numbered = catalog.numbered_columns.get(dataset_id, ())
@@ -125,16 +134,27 @@ def awaited_name(dataset_id: UUID | str) -> RestoredName:
     return RestoredName(f"reconciled-{dataset_id}", noted_number=None)
 
 
+def insert_awaited(tx: Transaction, dataset_id: UUID, version: Version) -> None:
+    """Write a dataset that came back, until its name and its tenant are taken from the bucket.
+
+    If there are several tenants, operators alone see it until then.
+    """
+    tenant_key = returned_tenants.awaited_key(tx)
+    insert_dataset(tx, dataset_id, awaited_name(dataset_id), version, tenant_key)
+
+
 def insert_dataset(
     tx: Transaction,
     dataset_id: UUID,
     name: RestoredName,
     version: Version,
+    tenant_key: int,
     *,
     is_default: bool = False,
 ) -> None:
     """Write a dataset that the bucket knows, visible from a version on."""
-    values = {"id": dataset_id, "is_default": is_default, **asdict(name)}
+    values = {"id": dataset_id, "is_default": is_default, "tenant_key": tenant_key, **asdict(name)}
+    del values["tenant_id"]
     key = tx.execute(_INSERT_DATASET, values).scalar_one()
     dataset_counters.begin(tx, key)
     tx.execute(insert(dataset_visibility), {"dataset_key": key, "from_version": version})

@@ -98,7 +98,7 @@ def add_datasets(tx: Transaction, stamped: Set[UUID], version: Version) -> tuple
     there = frozenset(tx.execute(_DATASETS, {"ids": list(stamped)}).scalars())
     new = tuple(sorted(stamped - there))
     for dataset_id in new:
-        rebuild.insert_dataset(tx, dataset_id, rebuild.awaited_name(dataset_id), version)
+        rebuild.insert_awaited(tx, dataset_id, version)
     return new
 
 

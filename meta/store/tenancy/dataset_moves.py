@@ -99,7 +99,7 @@ _NAMED = scope.statement(f"""
 """).bindparams(_DATASET)  # noqa: S608
 _MOVE = text("""
     UPDATE datasets SET tenant_key = :target, name = :name, group_id = NULL,
-      moved_version = :version WHERE id = :dataset
+      moved_version = :version WHERE id = :dataset RETURNING key
 """).bindparams(_DATASET)
 _FORGET_NAMES = text("""
     UPDATE dataset_visibility SET name = NULL, group_id = NULL
@@ -131,15 +131,27 @@ def plan(tx: Transaction, move: TenantMove) -> MovePlan:
         raise DatasetProtected("the default dataset stays", dataset_id=move.dataset_id)
     if "/" in name:
         raise InvalidArgument("the name has a slash: give the dataset another", field="new_name")
-    values = {"dataset": move.dataset_id, "name": name, "target": target.key}
-    if tx.execute(_NAMED, values).one_or_none() is not None:
+    values = {"dataset": move.dataset_id}
+    if is_named(tx, move.dataset_id, name, target.key):
         raise NameTaken(
             "a dataset of the tenant has or had this name: give another new_name", dataset_name=name
         )
     schema_id, schema_name = _check_references(tx, move)
-    routed = [RoutedToken(*row) for row in tx.execute(_TOKENS, values | {"most": TOKENS_AT_ONCE})]
     number = tx.execute(_NUM_TOKENS, values).scalar_one()
-    return MovePlan(former, target, name, tuple(routed), number, schema_id, schema_name)
+    routed = routed_tokens(tx, move.dataset_id)
+    return MovePlan(former, target, name, routed, number, schema_id, schema_name)
+
+
+def routed_tokens(tx: Transaction, dataset_id: UUID) -> tuple[RoutedToken, ...]:
+    """Some of the tokens that send something to a dataset."""
+    values = {"dataset": dataset_id, "most": TOKENS_AT_ONCE}
+    return tuple(RoutedToken(*row) for row in tx.execute(_TOKENS, values))
+
+
+def is_named(tx: Transaction, dataset_id: UUID, name: str, target_key: int) -> bool:
+    """Return true if a dataset of a tenant has or had a name that another one would get."""
+    values = {"dataset": dataset_id, "name": name, "target": target_key}
+    return tx.execute(_NAMED, values).one_or_none() is not None
 
 
 def step(tx: Transaction, move: TenantMove) -> MovePlan | None:
@@ -185,8 +197,7 @@ def apply(tx: Transaction, dataset_id: UUID, planned: MovePlan) -> None:
         tx.execute(_REBIND, {"dataset": dataset_id, "schema": copied_id})
     version = versions.allocate(tx)
     values = {"dataset": dataset_id, "target": planned.tenant.key, "name": planned.new_name}
-    key = datasets.get(tx, dataset_id).key
-    tx.execute(_MOVE, values | {"version": version})
+    key = tx.execute(_MOVE, values | {"version": version}).scalar_one()
     tx.execute(_FORGET_NAMES, {"key": key})
     datasets.stamp(tx, dataset_id, version)
     tx.execute(_FORGET_AUTHORS, values)

@@ -101,16 +101,21 @@ def _records(payload: bytes) -> int:
 
 @dataclass
 class CollectorDriver:
-    """One stream with one token, all of whose signals go to one dataset."""
+    """One stream with one token, all of whose signals go to one dataset.
+
+    `tenant_client` is one of the dataset's tenant, None = `default`.
+    """
 
     client: MetaClient
     dataset_id: str
     collector_id: str = field(default_factory=lambda: uuid4().hex)
     next_offset: int = 0
+    tenant_client: MetaClient | None = None
 
     def __post_init__(self) -> None:
-        found = self.client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=self.dataset_id))
-        created = self.client.ingest_token.CreateIngestToken(
+        client = self.tenant_client or self.client
+        found = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=self.dataset_id))
+        created = client.ingest_token.CreateIngestToken(
             ingest_token_pb2.CreateIngestTokenRequest(
                 name=f"token-{uuid4().hex}", dataset_name=found.name
             )

@@ -9,6 +9,7 @@ Every other refusal raises the class of `meta.errors` that the server raised.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -82,17 +83,30 @@ class MetaClient:
     ) -> None:
         self.target = target
         metadata = TokenFile(auth_token_file) if auth_token_file else bearer_token.fixed(auth_token)
+        self._credentials = credentials or metadata
         self._endpoints = MetaServers(target, tls, deadline_secs, on_failure)
         self._liveness = Liveness(self._endpoints)
-        self._channel = Channel(
-            ClientParts(
-                self._endpoints,
-                self._liveness,
-                deadline_secs,
-                bearer_token.in_tenant(credentials or metadata, tenant),
-                observer or Unobserved(),
-            )
+        self._parts = ClientParts(
+            self._endpoints,
+            self._liveness,
+            deadline_secs,
+            bearer_token.in_tenant(self._credentials, tenant),
+            observer or Unobserved(),
         )
+        self._channel = Channel(self._parts)
+
+    def in_tenant(self, tenant: str) -> "MetaClient":
+        """Return a client over the same connections, whose calls name another tenant.
+
+        To close one of them closes both. Raises ValueError.
+        """
+        other = object.__new__(MetaClient)
+        other.target, other._credentials = self.target, self._credentials
+        other._endpoints, other._liveness = self._endpoints, self._liveness
+        metadata = bearer_token.in_tenant(self._credentials, tenant)
+        other._parts = replace(self._parts, metadata=metadata)
+        other._channel = Channel(other._parts)
+        return other
 
     def __getattr__(self, name: str) -> Any:
         if name not in MetaClient.__annotations__:

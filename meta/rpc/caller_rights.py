@@ -59,7 +59,8 @@ def _only(rights: Rights) -> Principal:
 
 def _named(rights: Sequence[Principal], tenant_name: str) -> Principal:
     for principal in rights:
-        if principal.tenant is not None and principal.tenant.name == tenant_name:
+        tenant = principal.tenant
+        if tenant is not None and tenant_name in (tenant.name, tenant.reference):
             return principal
     for principal in rights:
         if principal.is_operator:

@@ -2532,12 +2532,15 @@ class Caller(_message.Message):
     ROLE_FIELD_NUMBER: _builtins.int
     DATASET_IDS_FIELD_NUMBER: _builtins.int
     TENANT_FIELD_NUMBER: _builtins.int
+    TENANT_ID_FIELD_NUMBER: _builtins.int
     subject: _builtins.str
     """Name that outlives its credentials."""
     role: _builtins.str
     """Role, as docs/access.md has them."""
     tenant: _builtins.str
     """Name of its tenant; empty = an operator who names none, and reaches all."""
+    tenant_id: _builtins.str
+    """Id of its tenant. `segplane-tenant: //<id>` names it, whatever it is called."""
     @_builtins.property
     def dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of the only datasets that it may see, at most 100; empty = it may see all."""
@@ -2549,10 +2552,11 @@ class Caller(_message.Message):
         role: _builtins.str = ...,
         dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
         tenant: _builtins.str = ...,
+        tenant_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_ids", b"dataset_ids", "role", b"role", "subject", b"subject", "tenant", b"tenant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_ids", b"dataset_ids", "role", b"role", "subject", b"subject", "tenant", b"tenant", "tenant_id", b"tenant_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -18,11 +18,16 @@ from meta.telemetry import joined
 from segplane.gateway.console.console import Console
 from segplane.gateway.http import metrics
 from segplane.gateway.http.paths import ROUTE, Paths
-from segplane.gateway.http.readers import CatalogReaders
+from segplane.gateway.http.readers import (
+    TENANT_HEADER,
+    CatalogReader,
+    CatalogReaders,
+    tenant_named,
+)
 from segplane.gateway.http.refusals import NotAllowed, NotKnown
 from segplane.gateway.iceberg import responses
 from segplane.gateway.iceberg.access import oauth
-from segplane.gateway.iceberg.catalog import IcebergCatalog
+from segplane.gateway.iceberg.catalog import IcebergCatalog, asked_tenant, asked_warehouse
 from segplane.gateway.iceberg.route_paths import route_of
 from segplane.gateway.management.service import Management
 from segplane.gateway.queries.kusto import KustoService
@@ -127,7 +132,7 @@ class Gateway:
         try:
             if (request.method, request.path_params["path"]) == ("POST", oauth.PATH):
                 return "token", await oauth.give_token(request, self._readers, host)
-            reader = await self._readers.find(request.headers.get("authorization", ""), host)
+            reader = await self._reader(request, host)
             return await self._catalog.respond(request, reader)
         except Exception as error:
             response = responses.refusal(error)
@@ -137,6 +142,22 @@ class Gateway:
                 return "failed", responses.refuse(responses.SERVER_ERROR, message)
             is_refused = isinstance(error, NotKnown | NotAllowed)
             return "refused" if is_refused else "failed", response
+
+    async def _reader(self, request: Request, host: str) -> CatalogReader:
+        """Return the caller, in the tenant of the path, of the warehouse or of the header."""
+        header, sent_tenant = request.headers.get("authorization", ""), tenant_named(request)
+        if warehouse := asked_warehouse(request):
+            try:
+                return await self._readers.find(header, host, tenant=warehouse)
+            except NotAllowed:
+                # Clients of one tenant may call its warehouse as they like.
+                pass
+        tenant = asked_tenant(request)
+        if tenant and sent_tenant:
+            by_header = await self._readers.find(header, host, tenant=sent_tenant)
+            if by_header.tenant != tenant:
+                raise NotAllowed(f"the path is of another tenant than {TENANT_HEADER} names")
+        return await self._readers.find(header, host, tenant=tenant or sent_tenant)
 
 
 async def _describe(_: Request) -> Response:

@@ -32,7 +32,7 @@ from segplane.gateway.console.policy import BrowserPolicy
 from segplane.gateway.console.sessions.visitors import SessionVisitors
 from segplane.gateway.console.settings import ConsoleSettings
 from segplane.gateway.console.templating import Templates
-from segplane.gateway.http.callers import OwnTokens
+from segplane.gateway.http.callers import Caller, OwnTokens
 from segplane.gateway.http.connection import (
     BoundedConnection,
     ConnectionLimits,
@@ -40,6 +40,7 @@ from segplane.gateway.http.connection import (
 )
 from segplane.gateway.http.path_stripper import PathStripper
 from segplane.gateway.http.readers import TENANT, CatalogReaders
+from segplane.gateway.http.tenant_clients import TenantClients
 from segplane.gateway.iceberg.access.access import StoreAccess
 from segplane.gateway.iceberg.catalog import IcebergCatalog
 from segplane.gateway.iceberg.scans.scan_plans import ScanPlanner
@@ -92,21 +93,21 @@ def build(
 ) -> Gateway:
     """Compose a gateway from its connections; `visitors` replace the console's sessions."""
     readiness = MetaReadiness(meta, locator)
-    tables = Tables(meta, locator, settings.segments_max)
+    clients = TenantClients(meta)
+    tables = Tables(clients, locator, settings.segments_max)
     access = StoreAccess(settings.access, lambda: locator.stores)
     catalog = IcebergCatalog(
-        meta,
+        clients,
         tables,
         lambda: locator.store_location,
         access,
-        ScanPlanner(meta, tables),
+        ScanPlanner(clients, tables),
         refresh_secs=settings.refresh_secs,
     )
     own_tokens = OwnTokens(settings.auth_token, settings.auth_token_file)
     readers = CatalogReaders(meta, own_tokens, has_credential=_has_credential(settings))
     queries = QueryService(
         settings.queries,
-        own_tokens,
         readers,
         partial(_client, settings),
         settings.object_store,
@@ -140,13 +141,16 @@ def _has_credential(settings: Settings) -> bool:
     return bool(settings.meta_auth_token or settings.meta_auth_token_file or has_certificate)
 
 
-def _client(settings: Settings, token: str) -> MetaClient:
-    """Open a client of meta with a caller's token; "" = the gateway's own."""
-    if not token:
-        return meta_connection.connect(settings)
-    observer = ClientCalls(settings.meta_address)
+def _client(settings: Settings, caller: Caller) -> MetaClient:
+    """Open a client of meta with a caller's token, or the gateway's own, in its tenant."""
+    if not caller.token:
+        return meta_connection.connect(settings, caller.tenant)
     return MetaClient(
-        settings.meta_address, auth_token=token, tls=settings.meta_tls, observer=observer
+        settings.meta_address,
+        auth_token=caller.token,
+        tenant=caller.tenant,
+        tls=settings.meta_tls,
+        observer=ClientCalls(settings.meta_address),
     )
 
 

@@ -77,6 +77,7 @@ def _caller(principal: Principal) -> operations_pb2.Caller:
     return operations_pb2.Caller(
         subject=access.shown_subject(principal.subject),
         tenant="" if principal.tenant is None else principal.tenant.name,
+        tenant_id="" if principal.tenant is None else str(principal.tenant.id),
         role=principal.role.value,
         dataset_ids=sorted(map(str, principal.scope.dataset_ids or ())),
     )

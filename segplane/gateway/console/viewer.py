@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from segplane.gateway.http.callers import Caller
+from segplane.gateway.http.readers import ALL_DATASETS, DatasetScope
 
 # Roles that may ask meta for streams, tasks and processes.
 _OPERATORS = ("operator-read", "admin")
@@ -25,8 +26,8 @@ class Viewer:
     may_change: bool = False
     # Bound to the session; every form sends it back. "" = the session sends no forms.
     form_token: str = ""
-    # Role and datasets that meta gives the caller; viewers with equal rights see the same.
-    rights: tuple[str, frozenset[str] | None] = ("", None)
+    # Role, datasets and tenant that meta gives the caller; viewers with equal rights see the same.
+    rights: tuple[str, DatasetScope] = ("", ALL_DATASETS)
     # Seconds until the token ends that the browser renews; 0 = it renews none.
     session_secs: int = 0
 

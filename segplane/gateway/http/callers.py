@@ -3,14 +3,17 @@
 The gateway's own tokens are a value, or the lines of a file that is read again when it changes.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from meta.client.file_changes import FileChanges
 from meta.secrets import is_among, token_name
+from segments.noted_names import DEFAULT_TENANT_ID
 from segplane.gateway.http.refusals import NotKnown
 
 CHECK_SECS = 5.0
+# The tenant of callers who name none, by its id.
+DEFAULT_TENANT = f"//{DEFAULT_TENANT_ID}"
 _OWN = "gateway"
 # Meta always checks a token of this kind, and others only if it knows their kind.
 _ACCESS_PREFIX = "segp_"
@@ -53,15 +56,29 @@ def tokens_of(text: str) -> list[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Name of an account, and the token to call meta with; "" = the gateway's own."""
+    """Name of an account, and the token to call meta with; "" = the gateway's own.
+
+    The tenant is one that its calls name, `//id`; "" = none. The name has it too, so that nothing
+    that is kept by the name is of two tenants.
+    """
 
     name: str
     token: str = field(default="", repr=False)
+    tenant: str = ""
 
     @property
     def is_certain(self) -> bool:
         """True if meta refuses the caller wherever its token is not valid."""
         return not self.token or self.token.startswith(_ACCESS_PREFIX)
+
+    @property
+    def account(self) -> str:
+        """The holder of slots and budgets: a tenant as a whole, or a caller of `default`."""
+        return self.name if self.tenant in ("", DEFAULT_TENANT) else self.tenant
+
+    def within(self, tenant: str) -> "Caller":
+        """Return the caller of calls that name a tenant, `//id`; "" = none."""
+        return replace(self, name=f"{self.name}{tenant}", tenant=tenant) if tenant else self
 
 
 def identify(header: str, own_tokens: OwnTokens) -> Caller:

@@ -12,12 +12,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from meta.client import MetaClient
+from segments.ids import is_canonical_uuid
 from segments.location import StoreLocation
 from segplane.gateway.http.bodies import answer, json_text
-from segplane.gateway.http.readers import CatalogReader, DatasetScope
+from segplane.gateway.http.readers import CatalogReader, DatasetScope, may_name_tenant
+from segplane.gateway.http.tenant_clients import TenantClients
 from segplane.gateway.iceberg import responses
-from segplane.gateway.iceberg.access.access import VENDED, Delegation, StoreAccess
+from segplane.gateway.iceberg.access.access import VENDED, Delegation, StoreAccess, warehouse_of
 from segplane.gateway.iceberg.access.access_routes import AccessRoutes
 from segplane.gateway.iceberg.name_lists import NameLists
 from segplane.gateway.iceberg.namespaces import (
@@ -55,12 +56,34 @@ _NO_CONTENT = 204
 _NOT_MODIFIED = 304
 
 
+def parts_of(request: Request) -> list[str]:
+    """Return the parts of a path below the prefix, as they were sent: a name may hold a slash."""
+    path = request.scope["raw_path"].decode("latin-1").removeprefix(PREFIX).rstrip("/")
+    return [unquote(part) for part in path.split("/")]
+
+
+def asked_tenant(request: Request) -> str:
+    """Return the tenant that a path begins with, by its id; "" = none."""
+    first = parts_of(request)[0]
+    return f"//{first}" if is_canonical_uuid(first) else ""
+
+
+def asked_warehouse(request: Request) -> str:
+    """Return the warehouse that a request for the configuration names, "" = none."""
+    if parts_of(request) != ["config"]:
+        return ""
+    warehouse = request.query_params.get("warehouse", "")
+    if is_canonical_uuid(warehouse):
+        return f"//{warehouse}"
+    return warehouse if may_name_tenant(warehouse) else ""
+
+
 class IcebergCatalog:
     """Answers requests; equal ones at the same time are computed once."""
 
     def __init__(
         self,
-        meta: MetaClient,
+        clients: TenantClients,
         tables: Tables,
         store: Callable[[], StoreLocation],
         access: StoreAccess,
@@ -69,8 +92,8 @@ class IcebergCatalog:
         refresh_secs: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._namespaces = Namespaces(meta, refresh_secs, monotonic)
-        self._lists = NameLists(meta, tables, self._namespaces)
+        self._namespaces = Namespaces(clients, refresh_secs, monotonic)
+        self._lists = NameLists(clients, tables, self._namespaces)
         self._tables = tables
         self._names = TableNames(tables, refresh_secs, monotonic)
         self._store = store
@@ -85,9 +108,9 @@ class IcebergCatalog:
     async def respond(self, request: Request, reader: CatalogReader) -> tuple[str, Response]:
         """Answer a request below the prefix; returns the name of its route for metrics too."""
         scope = reader.scope
-        # The path as it was sent: a dataset's name may hold a slash.
-        path = request.scope["raw_path"].decode("latin-1").removeprefix(PREFIX).rstrip("/")
-        parts = [unquote(part) for part in path.split("/")]
+        parts = parts_of(request)
+        # The tenant, which the caller was found in.
+        parts = parts[1:] if is_canonical_uuid(parts[0]) else parts
         is_there = len(parts) > 1 and await self._exists_namespace(parts[1], reader)
         if (missing := await self._missing(parts, reader)) is not None:
             return "namespace", missing
@@ -109,7 +132,7 @@ class IcebergCatalog:
             return "write", refuse(responses.UNSUPPORTED, responses.READ_ONLY)
         match parts:
             case ["config"]:
-                return "config", self._config()
+                return "config", self._config(scope)
             case ["namespaces"]:
                 return "namespaces", await run_in_threadpool(
                     self._namespaces.lists, request, reader
@@ -132,7 +155,7 @@ class IcebergCatalog:
                 else:
                     # A name with a slash in the default namespace is of a release before 0.3.0.
                     is_missing = (namespace == NAMESPACE and "/" in name) and (
-                        await run_in_threadpool(self._namespaces.is_of_group, name)
+                        await run_in_threadpool(self._namespaces.is_of_group, name, reader.scope)
                     )
                 if is_missing:
                     missing = responses.NO_TABLE if kind == "tables" else responses.NO_VIEW
@@ -177,9 +200,11 @@ class IcebergCatalog:
                 return "table", await self._table(request, whole_name(namespace, name), scope)
         return "unknown", refuse(responses.NOT_FOUND, f"there is no {request.scope['path']}")
 
-    def _config(self) -> Response:
+    def _config(self, scope: DatasetScope) -> Response:
         endpoints = [*_ENDPOINTS, *PLAN_ENDPOINTS, *[_CREDENTIALS] * self._access.gives_keys]
-        return answer({"defaults": {}, "overrides": {}, "endpoints": endpoints})
+        # A tenant's warehouse keeps its address when the tenant is renamed.
+        overrides = {"prefix": warehouse_of(scope)} if scope.tenant else {}
+        return answer({"defaults": {}, "overrides": overrides, "endpoints": endpoints})
 
     def _exists(self, name: str, scope: DatasetScope) -> Response:
         if self._tables.exists(name, scope):
@@ -204,7 +229,9 @@ class IcebergCatalog:
         given = Delegation("")
         if kind := self._access.kind(request.headers.get("x-iceberg-access-delegation", "")):
             # The dataset is that of the loaded table: the name may mean another one by now.
-            given = await run_in_threadpool(self._access.delegate, kind, name, loaded.dataset_id)
+            given = await run_in_threadpool(
+                self._access.delegate, kind, name, loaded.dataset_id, scope
+            )
         # The object too: an equal document may have been deleted and written again elsewhere.
         described = f"{loaded.url} {snapshots} {given.kind}"
         etag = f'"{sha256(described.encode()).hexdigest()}"'

@@ -3,11 +3,11 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from meta.client import MetaClient
 from meta.errors import RoleRefused, Unauthenticated
 from meta.v1 import catalog_pb2
 from segplane.gateway.http.readers import CatalogReader
 from segplane.gateway.http.refusals import NotKnown
+from segplane.gateway.http.tenant_clients import TenantClients
 from segplane.gateway.iceberg.namespaces import NAMESPACE, Namespaces
 from segplane.gateway.iceberg.pages import Page, pages_of
 from segplane.gateway.iceberg.tables import Tables
@@ -21,8 +21,8 @@ _CATALOG_VIEWS = "views:"
 class NameLists:
     """Lists the tables that a caller may read; safe for many threads."""
 
-    def __init__(self, meta: MetaClient, tables: Tables, namespaces: Namespaces) -> None:
-        self._meta = meta
+    def __init__(self, clients: TenantClients, tables: Tables, namespaces: Namespaces) -> None:
+        self._clients = clients
         self._tables = tables
         self._namespaces = namespaces
 
@@ -41,7 +41,7 @@ class NameLists:
         if reader.scope.dataset_ids is not None:
             return self._limited_page(reader, namespace, token, limit)
         group = "" if namespace == NAMESPACE else namespace
-        return groups.dataset_names(self._meta, group, token, limit)
+        return groups.dataset_names(self._clients.of(reader.scope), group, token, limit)
 
     def _limited_page(self, reader: CatalogReader, namespace: str, token: str, limit: int) -> Page:
         """Page through the datasets that a caller is limited to, and skip other groups'.
@@ -51,10 +51,13 @@ class NameLists:
         page = catalog_pb2.PaginationRequest(limit=limit, after=token or None)
         request = catalog_pb2.ListDatasetsRequest(pagination=page)
         try:
-            reply = self._meta.catalog.ListDatasets(request, metadata=reader.metadata)
+            catalog = self._clients.default.catalog
+            reply = catalog.ListDatasets(request, metadata=reader.metadata)
         except Unauthenticated:
             raise NotKnown("the token was revoked") from None
-        places = (self._namespaces.place(i.name) for i in reply.items if reader.scope.covers(i.id))
+        scope = reader.scope
+        names = (item.name for item in reply.items if scope.covers(item.id))
+        places = (self._namespaces.place(name, scope) for name in names)
         return [name for of, name in places if of == namespace], reply.pagination.next_cursor
 
     def _views_page(self, reader: CatalogReader, namespace: str, token: str, limit: int) -> Page:
@@ -62,23 +65,24 @@ class NameLists:
         # No view of the catalog exists for a caller that is limited to datasets.
         is_limited = reader.scope.dataset_ids is not None
         if token.startswith(_CATALOG_VIEWS) and not is_limited:
-            return self._catalog_views_page(token.removeprefix(_CATALOG_VIEWS), limit)
+            return self._catalog_views_page(reader, token.removeprefix(_CATALOG_VIEWS), limit)
         datasets, token = self._tables_page(reader, namespace, token, limit)
         names = [str(view) for name in datasets for view in view_names(name)]
         if token or is_limited or namespace != NAMESPACE:
             return names, token
         try:
-            views = self._meta.catalog.ListViews(_list_views("", 1))
+            views = self._clients.of(reader.scope).catalog.ListViews(_list_views("", 1))
         except RoleRefused:
             # The gateway itself is limited.
             return names, ""
         return names, _CATALOG_VIEWS if views.items else ""
 
-    def _catalog_views_page(self, token: str, limit: int) -> Page:
-        reply = self._meta.catalog.ListViews(_list_views(token, limit))
+    def _catalog_views_page(self, reader: CatalogReader, token: str, limit: int) -> Page:
+        scope = reader.scope
+        reply = self._clients.of(scope).catalog.ListViews(_list_views(token, limit))
         after = reply.pagination.next_cursor
         # A table, or a view of a signal, comes before a view of its name.
-        names = [view.name for view in reply.items if not self._tables.is_taken(view.name)]
+        names = [view.name for view in reply.items if not self._tables.is_taken(view.name, scope)]
         return names, f"{_CATALOG_VIEWS}{after}" if after else ""
 
 

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 from starlette.requests import Request
 from starlette.responses import Response
 
-from meta.client import MetaClient, paged_lists
+from meta.client import paged_lists
 from meta.errors import Unauthenticated
 from meta.v1 import catalog_pb2
 from segments.dataset_names import DEFAULT_NAMESPACE, parse
 from segplane.gateway.http.bodies import answer
-from segplane.gateway.http.readers import CatalogReader
+from segplane.gateway.http.readers import CatalogReader, DatasetScope
 from segplane.gateway.http.recent_values import RecentValues
 from segplane.gateway.http.refusals import NotKnown
+from segplane.gateway.http.tenant_clients import TenantClients
 from segplane.gateway.iceberg.pages import Page, pages_of
 from segplane.read import groups
 
@@ -31,15 +32,15 @@ class Namespaces:
 
     def __init__(
         self,
-        meta: MetaClient,
+        clients: TenantClients,
         refresh_secs: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._meta = meta
+        self._clients = clients
         self._refresh_secs = refresh_secs
         self._monotonic = monotonic
-        # When meta last said of a group that it exists.
-        self._known: RecentValues[str, float] = RecentValues(KNOWN_MAX)
+        # When meta last said of a group of a tenant that it exists.
+        self._known: RecentValues[tuple[str, str], float] = RecentValues(KNOWN_MAX)
 
     def exists(self, namespace: str, reader: CatalogReader) -> bool:
         """Return true if a caller sees a namespace. Raises MetaError."""
@@ -47,19 +48,19 @@ class Namespaces:
             return True
         if reader.scope.dataset_ids is not None:
             return namespace in self._groups_of(reader)
-        return self._is_group(namespace)
+        return self._is_group(namespace, reader.scope)
 
-    def place(self, name: str) -> tuple[str, str]:
-        """Return the namespace of a dataset, and its name there. Raises MetaError."""
+    def place(self, name: str, scope: DatasetScope) -> tuple[str, str]:
+        """Return the namespace of a tenant's dataset, and its name there. Raises MetaError."""
         parts = parse(name)
         # A name with a slash may be of the default group, from a release before 0.3.0.
-        if parts.group is None or not self._is_group(parts.group):
+        if parts.group is None or not self._is_group(parts.group, scope):
             return NAMESPACE, name
         return parts.group, parts.base_name
 
-    def is_of_group(self, name: str) -> bool:
+    def is_of_group(self, name: str, scope: DatasetScope) -> bool:
         """Return whether a whole name is that of a dataset in a group. Raises MetaError."""
-        return self.place(name)[0] != NAMESPACE
+        return self.place(name, scope)[0] != NAMESPACE
 
     def lists(self, request: Request, reader: CatalogReader) -> Response:
         """List namespaces, which are not nested. Raises MetaError."""
@@ -74,32 +75,35 @@ class Namespaces:
     def _page(self, reader: CatalogReader, token: str, limit: int) -> Page:
         if reader.scope.dataset_ids is not None:
             return [NAMESPACE, *self._groups_of(reader)], ""
-        names, after = groups.page(self._meta, token, limit)
+        names, after = groups.page(self._clients.of(reader.scope), token, limit)
         return [*([] if token else [NAMESPACE]), *names], after
 
-    def _is_group(self, name: str) -> bool:
-        now = self._monotonic()
-        asked_at = self._known.find(name)
+    def _is_group(self, name: str, scope: DatasetScope) -> bool:
+        now, key = self._monotonic(), (scope.tenant, name)
+        asked_at = self._known.find(key)
         if asked_at is not None and now - asked_at <= self._refresh_secs:
             return True
-        is_group = groups.exists(self._meta, name)
+        is_group = groups.exists(self._clients.of(scope), name)
         # Names that do not exist are not kept, so that guesses displace no name that does.
         if is_group:
-            self._known.keep(name, now)
+            self._known.keep(key, now)
         else:
-            self._known.forget(name)
+            self._known.forget(key)
         return is_group
 
     def _groups_of(self, reader: CatalogReader) -> list[str]:
         """The groups of the datasets that a limited caller sees."""
-        return sorted({self.place(name)[0] for name in self._names_of(reader)} - {NAMESPACE})
+        names, scope = self._names_of(reader), reader.scope
+        return sorted({self.place(name, scope)[0] for name in names} - {NAMESPACE})
 
     def _names_of(self, reader: CatalogReader) -> Iterator[str]:
         """Yield the names of a limited caller's datasets, in the caller's name."""
         request = catalog_pb2.ListDatasetsRequest()
         try:
             for reply in paged_lists.replies(
-                lambda page: self._meta.catalog.ListDatasets(page, metadata=reader.metadata),
+                lambda page: self._clients.default.catalog.ListDatasets(
+                    page, metadata=reader.metadata
+                ),
                 request,
             ):
                 yield from (item.name for item in reply.items if reader.scope.covers(item.id))

@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import structlog
@@ -18,8 +18,9 @@ from meta.v1.common_pb2 import SegmentInfo
 from segments.parquet.spec import PromotedColumn
 from segments.store.open import open_stores
 from segplane.gateway.http import metrics
-from segplane.gateway.http.readers import ALL_DATASETS, DatasetScope
+from segplane.gateway.http.readers import DatasetScope
 from segplane.gateway.http.recent_values import RecentValues
+from segplane.gateway.http.tenant_clients import TenantClients
 from segplane.gateway.iceberg.metadata import data_files
 from segplane.gateway.iceberg.metadata.contents import Contents, OtherDataset
 from segplane.gateway.iceberg.metadata.documents import Document, document
@@ -61,12 +62,13 @@ class Tables:
     A dataset that is not in the scope of a call does not exist for it.
     """
 
-    def __init__(self, meta: MetaClient, locator: Locator, segments_max: int) -> None:
-        self._meta = meta
+    def __init__(self, clients: TenantClients, locator: Locator, segments_max: int) -> None:
+        self._clients = clients
         self._locator = locator
         self._segments_max = segments_max
-        # The least recently used comes first; together they hold at most `segments_max` segments.
-        self._followed: OrderedDict[str, _Followed] = OrderedDict()
+        # By tenant and name, the least recently used first; together they hold at most
+        # `segments_max` segments.
+        self._followed: OrderedDict[tuple[str, str], _Followed] = OrderedDict()
         # Sentences about objects that published versions lack, by dataset and version.
         self._left_out: RecentValues[tuple[str, int], list[str]] = RecentValues(VERSIONS_MAX)
         self._lock = threading.Lock()
@@ -96,17 +98,17 @@ class Tables:
         table, dataset_name, version = self._resolve(name, scope)
         return table.dataset_id, dataset_name, version
 
-    def find_dataset_id(self, dataset_name: str) -> str | None:
-        """Return the id of a dataset. Raises MetaError."""
-        reply = self._find(dataset_name, None, ALL_DATASETS)
+    def find_dataset_id(self, dataset_name: str, scope: DatasetScope) -> str | None:
+        """Return the id of a dataset of a tenant, of all that it has. Raises MetaError."""
+        reply = self._find(dataset_name, None, replace(scope, dataset_ids=None))
         return None if reply is None else reply.dataset_id
 
-    def is_taken(self, name: str) -> bool:
+    def is_taken(self, name: str, scope: DatasetScope) -> bool:
         """True if a table or the view of a signal has this name, before a view of the catalog."""
         view = parse_view_name(name)
-        if self.find_dataset_id(name) is not None:
+        if self.find_dataset_id(name, scope) is not None:
             return True
-        return view is not None and self.find_dataset_id(view.dataset_name) is not None
+        return view is not None and self.find_dataset_id(view.dataset_name, scope) is not None
 
     def find_view(
         self, name: str, scope: DatasetScope, namespace: str = NAMESPACE
@@ -125,7 +127,7 @@ class Tables:
             if scope.dataset_ids is not None or namespace != NAMESPACE:
                 # No view of the catalog exists for a caller that is limited to datasets.
                 raise TableMissing(f"there is no view {name!r}")
-            return catalog_view(self._meta, name, NAMESPACE)
+            return catalog_view(self._clients.of(scope), name, NAMESPACE)
         return view_metadata(view, table.dataset_id, namespace, _promoted(table, str(view)))
 
     def load(self, name: str, scope: DatasetScope) -> LoadedTable:
@@ -148,8 +150,9 @@ class Tables:
         table, dataset_name, version = self._resolve(name, scope)
         schema = table_schema(_promoted(table, dataset_name))
         if version is None:
-            return self._load_current(table, dataset_name, schema)
-        publisher = self._publisher(table.dataset_id)
+            return self._load_current(table, dataset_name, schema, scope)
+        meta = self._clients.of(scope)
+        publisher = self._publisher(meta, table.dataset_id)
         snapshots = list(table.snapshots)
         is_published = bool(snapshots) and snapshots[-1].version == version
         left_out = self._left_out.find((table.dataset_id, version))
@@ -157,8 +160,8 @@ class Tables:
             with self._reading:
                 contents = self._contents(table.dataset_id, dataset_name)
                 with expiry_explained(dataset_name, version):
-                    contents.load(self._meta, version)
-                contents.check_readable(self._meta)
+                    contents.load(meta, version)
+                contents.check_readable(meta)
                 left_out = contents.note_left_out()
                 self._left_out.keep((table.dataset_id, version), left_out)
                 if not is_published:
@@ -166,53 +169,50 @@ class Tables:
         return self._hand_out(publisher, table, dataset_name, schema, snapshots, left_out)
 
     def _load_current(
-        self, table: pb.GetDatasetTableResponse, dataset_name: str, schema: TableSchema
+        self,
+        table: pb.GetDatasetTableResponse,
+        dataset_name: str,
+        schema: TableSchema,
+        scope: DatasetScope,
     ) -> LoadedTable:
-        followed = self._follow(table, dataset_name)
+        meta = self._clients.of(scope)
+        followed = self._follow(meta, table, (scope.tenant, dataset_name))
         with followed.lock:
             contents, publisher = followed.contents, followed.publisher
-            contents.check_readable(self._meta)
-            self._adopt_version(contents, table)
+            contents.check_readable(meta)
+            contents.adopt_version(meta, [snapshot.version for snapshot in table.snapshots])
             snapshots = [s for s in table.snapshots if s.version <= contents.version]
             if not snapshots or snapshots[-1].version != contents.version:
                 snapshots.append(publisher.publish(contents, schema, table.epoch))
             left_out = contents.note_left_out()
             return self._hand_out(publisher, table, dataset_name, schema, snapshots, left_out)
 
-    def _follow(self, table: pb.GetDatasetTableResponse, dataset_name: str) -> _Followed:
-        """The dataset's segments at the current version."""
+    def _follow(
+        self, meta: MetaClient, table: pb.GetDatasetTableResponse, key: tuple[str, str]
+    ) -> _Followed:
+        """The segments at the current version of a dataset, by its tenant and name."""
         with self._lock:
-            followed = self._followed.get(dataset_name)
+            followed = self._followed.get(key)
         stores = self._locator.stores
         if followed is not None and followed.contents.belongs_to(table.dataset_id, stores):
             try:
                 with followed.lock:
-                    followed.contents.follow(self._meta)
+                    followed.contents.follow(meta)
             except (OtherDataset, VersionExpired, ReplyTooLarge) as error:
                 log.info("table_read_again", dataset_id=table.dataset_id, cause=str(error))
             else:
                 with self._lock:
-                    self._followed.move_to_end(dataset_name)
+                    self._followed.move_to_end(key)
                 return followed
         with self._reading:
-            contents = self._contents(table.dataset_id, dataset_name)
-            contents.load(self._meta)
-        followed = _Followed(contents, self._publisher(table.dataset_id))
+            contents = self._contents(table.dataset_id, key[1])
+            contents.load(meta)
+        followed = _Followed(contents, self._publisher(meta, table.dataset_id))
         with self._lock:
-            self._followed[dataset_name] = followed
-            self._followed.move_to_end(dataset_name)
+            self._followed[key] = followed
+            self._followed.move_to_end(key)
             self._evict()
         return followed
-
-    def _adopt_version(self, contents: Contents, table: pb.GetDatasetTableResponse) -> None:
-        """Call the contents by the version of the latest snapshot, if that shows the same ones."""
-        latest = table.snapshots[-1].version if table.snapshots else contents.version
-        is_same = contents.version < latest <= contents.through
-        if latest < contents.version and contents.is_fresh:
-            is_same = contents.is_unchanged_since(self._meta, latest)
-        if is_same:
-            contents.version = latest
-        contents.is_fresh = False
 
     def _hand_out(
         self,
@@ -250,7 +250,7 @@ class Tables:
     ) -> pb.GetDatasetTableResponse | None:
         request = pb.GetDatasetTableRequest(dataset_name=dataset_name, version=version)
         try:
-            reply = self._meta.operations.GetDatasetTable(request)
+            reply = self._clients.of(scope).operations.GetDatasetTable(request)
         except NotFound:
             return None
         except InvalidArgument:
@@ -265,10 +265,10 @@ class Tables:
         store = open_stores(stores, is_brief=True)
         return Contents(dataset_id, dataset_name, stores, self._segments_max, store)
 
-    def _publisher(self, dataset_id: str) -> Publisher:
+    def _publisher(self, meta: MetaClient, dataset_id: str) -> Publisher:
         location = self._locator.store_location
         store = open_stores(self._locator.stores, is_brief=True)
-        return Publisher(self._meta, store, dataset_id, location.root)
+        return Publisher(meta, store, dataset_id, location.root)
 
     def _evict(self) -> None:
         def held() -> int:

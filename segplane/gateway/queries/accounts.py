@@ -101,10 +101,10 @@ class Accounts:
 
     def _account(self, caller: Caller) -> Account:
         now = self._monotonic()
-        account = self._accounts.get(caller.name)
+        account = self._accounts.get(caller.account)
         if account is None:
             self._forget(now)
-            account = self._accounts[caller.name] = Account(self._settings, now)
+            account = self._accounts[caller.account] = Account(self._settings, now)
         for what, budget in (("read", account.scanned), ("taken", account.secs)):
             if budget.left(now) <= 0:
                 raise Busy(

@@ -19,12 +19,12 @@ from meta.v1 import catalog_pb2
 from segments.location import StoreLocation
 from segplane.gateway.http import metrics
 from segplane.gateway.http.bodies import body
-from segplane.gateway.http.callers import Caller, OwnTokens, identify
+from segplane.gateway.http.callers import Caller
 from segplane.gateway.http.datasets import check_group
 from segplane.gateway.http.failures import failure_of
 from segplane.gateway.http.hangups import gone, unless
 from segplane.gateway.http.paths import values_of
-from segplane.gateway.http.readers import READING_ROLES, CatalogReaders
+from segplane.gateway.http.readers import READING_ROLES, CatalogReaders, tenant_named
 from segplane.gateway.http.refusals import (
     NotAllowed,
     NotNow,
@@ -63,14 +63,12 @@ class QueryService:
     def __init__(
         self,
         settings: QuerySettings,
-        own_tokens: OwnTokens,
         readers: CatalogReaders,
-        connect: Callable[[str], MetaClient],
+        connect: Callable[[Caller], MetaClient],
         store: StoreLocation | None,
         pool: ProcessPool,
     ) -> None:
         self.settings = settings
-        self._own = own_tokens
         self._readers = readers
         self._connect = connect
         self.store = store
@@ -124,7 +122,7 @@ class QueryService:
         clients: list[MetaClient] = []
 
         def connected() -> Value:
-            with self._connect(caller.token) as client:
+            with self._connect(caller) as client:
                 clients.append(client)
                 return read(client)
 
@@ -144,16 +142,15 @@ class QueryService:
     async def caller(self, request: Request, roles: tuple[str, ...] = READING_ROLES) -> Caller:
         """Return the caller, of one of some roles; raises QueryRefusal."""
         # Not every query asks meta for a table.
-        await self._known(request, partial(self._readers.find, roles=roles))
-        return identify(request.headers.get("authorization", ""), self._own)
+        return await self._known(request, partial(self._readers.find_caller, roles=roles))
 
-    async def _known(self, request: Request, find: Callable[[str, str], Awaitable[Value]]) -> Value:
+    async def _known(self, request: Request, find: Callable[..., Awaitable[Value]]) -> Value:
         if not self.settings.concurrent:
             raise NotThere("this gateway runs no queries: GATEWAY_QUERY_CONCURRENT is 0")
         header = request.headers.get("authorization", "")
         host = network_of(request.client.host) if request.client else ""
         try:
-            return await find(header, host)
+            return await find(header, host, tenant=tenant_named(request))
         except MetaError as error:
             raise failure_of(error) or QueryRefusal(str(error)) from error
 
@@ -206,10 +203,10 @@ class QueryService:
 
     def connect(self, caller: Caller) -> MetaClient:
         """Return a client of meta with a caller's rights, which the caller closes."""
-        return self._connect(caller.token)
+        return self._connect(caller)
 
     def _broker(self, caller: Caller, task: QueryTask, added: LiveFiles | None) -> Broker:
-        connect = partial(self._connect, caller.token)
+        connect = partial(self._connect, caller)
         if added is not None:
             return LiveFilesBroker(added, caller.name, connect, self.store, self._kept)
         return Broker(caller.name, connect, self.store, self._kept, task.as_of)

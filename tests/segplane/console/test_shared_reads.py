@@ -11,6 +11,7 @@ from meta.errors import NotFound
 from segplane.gateway.console.operate.shared_reads import READINGS_MAX, SHARED_SECS, SharedReads
 from segplane.gateway.console.viewer import Viewer
 from segplane.gateway.http.callers import Caller
+from segplane.gateway.http.readers import DatasetScope
 from segplane.gateway.http.refusals import NotAllowed, NotThere
 from segplane.gateway.queries.service import QueryService
 
@@ -34,8 +35,13 @@ class Catalog:
         return (await self.shared.read(viewer, key, lambda _: self.reads, **options)).value
 
 
-def viewer(name: str, role: str = "operator-read", ids: frozenset[str] | None = None) -> Viewer:
-    return Viewer(Caller(name, "token"), name, rights=(role, ids))
+def viewer(
+    name: str,
+    role: str = "operator-read",
+    ids: frozenset[str] | None = None,
+    tenant: str = "",
+) -> Viewer:
+    return Viewer(Caller(name, "token"), name, rights=(role, DatasetScope(ids, tenant)))
 
 
 def test_viewers_with_equal_rights_share_a_read_for_five_seconds() -> None:
@@ -45,11 +51,12 @@ def test_viewers_with_equal_rights_share_a_read_for_five_seconds() -> None:
         values.append(await catalog.ask(viewer("eve", "reader")))
         values.append(await catalog.ask(viewer("lim", ids=frozenset(["d"]))))
         values.append(await catalog.ask(viewer("ada"), "other"))
+        values.append(await catalog.ask(viewer("tom", tenant="//payments")))
         catalog.now += SHARED_SECS
         values.append(await catalog.ask(viewer("ben")))
         return values
 
-    assert asyncio.run(scenario()) == [1, 1, 2, 3, 4, 5]
+    assert asyncio.run(scenario()) == [1, 1, 2, 3, 4, 5, 6]
 
 
 def test_a_personal_read_is_shared_with_the_same_person_alone() -> None:

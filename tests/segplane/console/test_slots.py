@@ -134,7 +134,6 @@ def test_calls_of_meta_end_with_the_page_that_waits_for_them(query_pool: SharedP
         own, address = OwnTokens(""), f"127.0.0.1:{silent_meta.getsockname()[1]}"
         service = QueryService(
             QuerySettings(),
-            own,
             CatalogReaders(client, own),
             lambda _: MetaClient(address),
             None,

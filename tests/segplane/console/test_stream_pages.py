@@ -13,6 +13,7 @@ from meta.v1 import status_pb2 as pb
 from segplane.gateway.console.operate.streams import PAGE_ROWS, WIDTH, ShownStream
 from segplane.gateway.console.viewer import Viewer
 from segplane.gateway.http.callers import Caller
+from segplane.gateway.http.readers import ALL_DATASETS
 from tests.segplane.console.test_logs import opened
 from tests.support.gateway.html import HtmlPage
 from tests.support.gateway.query_pool import SharedPool
@@ -162,7 +163,7 @@ def test_operators_see_the_pages_and_readers_are_told_which_role_does(
     guard: GuardedServer, query_pool: SharedPool, role: Role
 ) -> None:
     viewer = Viewer(Caller(role.value, guard.token(role).plaintext_token), "a person")
-    visitors = AnyVisitors(replace(viewer, rights=(role.value, None)))
+    visitors = AnyVisitors(replace(viewer, rights=(role.value, ALL_DATASETS)))
     token = guard.token(Role.GATEWAY).plaintext_token
     console = GatewayServer(guard.address, token, pool=query_pool, visitors=visitors)
     try:

@@ -25,6 +25,7 @@ from segments.location import Stores
 from segments.store.open import open_store
 from segplane.gateway import config
 from segplane.gateway.http.readers import ALL_DATASETS
+from segplane.gateway.http.tenant_clients import TenantClients
 from segplane.gateway.iceberg.tables import LoadedTable, Tables
 from segplane.gateway.server import serve
 from tests.support.gateway.segments import SegmentWriter
@@ -80,7 +81,7 @@ def client(meta_server: MetaServer) -> Iterator[MetaClient]:
 def tables_over(client: Any) -> Tables:
     locator = Locator(client, "gateway")
     locator.ask()
-    return Tables(client, locator, SEGMENTS_MAX)
+    return Tables(TenantClients(client), locator, SEGMENTS_MAX)
 
 
 def data_files(loaded: LoadedTable) -> list[set[str]]:

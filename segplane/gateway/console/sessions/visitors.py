@@ -79,7 +79,7 @@ class SessionVisitors:
             reader.subject,
             may_change=True,
             form_token=form_token,
-            rights=(reader.role, reader.scope.dataset_ids),
+            rights=(reader.role, reader.scope),
             session_secs=secs,
         )
 

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from segments.keys import store_of, table_prefix
 from segments.location import StoreLocation, Stores
 from segments.store import credentials
+from segplane.gateway.http.readers import DatasetScope
 from segplane.gateway.http.recent_values import RecentValues
 from segplane.gateway.iceberg.access import cloud_reads
 from segplane.gateway.iceberg.access.access_settings import AccessSettings
@@ -37,6 +38,11 @@ class Delegation:
 
     kind: str
     config: dict[str, str] = field(default_factory=dict, repr=False)
+
+
+def warehouse_of(scope: DatasetScope) -> str:
+    """The warehouse of a tenant in paths: its id."""
+    return scope.tenant.removeprefix("//")
 
 
 class StoreAccess:
@@ -98,9 +104,10 @@ class StoreAccess:
         is_one = all((at.provider, at.endpoint, at.region) == service for at in locations)
         return bool(self._settings.sts_role_arn) and self.signs and is_one
 
-    def delegate(self, kind: str, table: str, dataset_id: str) -> Delegation:
+    def delegate(self, kind: str, table: str, dataset_id: str, scope: DatasetScope) -> Delegation:
         """Return the properties that a client needs. Raises StoreError."""
-        path = f"v1/namespaces/default/tables/{quote(table, safe='')}"
+        catalog = f"v1/{warehouse_of(scope)}" if scope.tenant else "v1"
+        path = f"{catalog}/namespaces/default/tables/{quote(table, safe='')}"
         if kind == VENDED:
             return Delegation(kind, self._keys(dataset_id, f"{path}/credentials"))
         if kind != SIGNING:
@@ -113,14 +120,14 @@ class StoreAccess:
         names = ("s3.signer.endpoint", "signer.endpoint")
         return Delegation(kind, config | dict.fromkeys(names, endpoint))
 
-    def keys(self, table: str, dataset_id: str) -> Delegation:
+    def keys(self, table: str, dataset_id: str, scope: DatasetScope) -> Delegation:
         """Return keys for one dataset. Raises AccessRefused, StoreError."""
         if not self.gives_keys:
             raise AccessRefused(
                 "this gateway gives out no keys for the store (GATEWAY_STS_ROLE_ARN): use keys of"
                 " your own"
             )
-        return self.delegate(VENDED, table, dataset_id)
+        return self.delegate(VENDED, table, dataset_id, scope)
 
     def storage_credentials(self, given: Delegation) -> list[dict[str, Any]]:
         """Return keys in the form of the specification; none if reads are signed."""

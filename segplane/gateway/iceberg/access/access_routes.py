@@ -45,5 +45,5 @@ class AccessRoutes:
         return answer(signed, headers=_CACHED_BY_CALLER)
 
     def _keys(self, _: dict[str, Any], table: str, scope: DatasetScope) -> Response:
-        given = self.access.keys(table, self.names.dataset_id(table, scope))
+        given = self.access.keys(table, self.names.dataset_id(table, scope), scope)
         return answer({"storage-credentials": self.access.storage_credentials(given)})

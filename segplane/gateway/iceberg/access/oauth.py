@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from segplane.gateway.http.bodies import answer, read_body
-from segplane.gateway.http.readers import CatalogReaders
+from segplane.gateway.http.readers import CatalogReaders, tenant_named
 from segplane.gateway.http.refusals import NotAllowed, NotKnown
 from segplane.gateway.iceberg.refusals import RequestRefused
 from segplane.gateway.iceberg.responses import BODY_BYTES_MAX, NO_TOKEN
@@ -35,7 +35,7 @@ async def give_token(request: Request, readers: CatalogReaders, host: str) -> Re
             message = f"grant_type is {str(grant)[:80]!r}, expected client_credentials"
             return _refuse(400, "unsupported_grant_type", message)
     try:
-        await readers.find(f"Bearer {token}", host)
+        await readers.find(f"Bearer {token}", host, tenant=tenant_named(request))
     except NotKnown:
         return _refuse(401, "invalid_client", NO_TOKEN.replace("`token`", "`credential`"))
     except NotAllowed as error:

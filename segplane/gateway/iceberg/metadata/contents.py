@@ -100,6 +100,16 @@ class Contents:
         self.version = self.through = reply.snapshot_version
         self.is_fresh = True
 
+    def adopt_version(self, meta: MetaClient, published: Sequence[int]) -> None:
+        """Call the contents by the last of the published versions, if that shows the same ones."""
+        latest = published[-1] if published else self.version
+        is_same = self.version < latest <= self.through
+        if latest < self.version and self.is_fresh:
+            is_same = self.is_unchanged_since(meta, latest)
+        if is_same:
+            self.version = latest
+        self.is_fresh = False
+
     def is_unchanged_since(self, meta: MetaClient, version: int) -> bool:
         """True if a lower version showed the same segments, for all that is known by now."""
         request = ListDatasetChangesRequest(

@@ -13,7 +13,6 @@ from typing import Any
 import structlog
 from starlette.responses import Response
 
-from meta.client import MetaClient
 from meta.errors import CursorInvalid
 from meta.v1.common_pb2 import Signal, TimeRange
 from meta.v1.segment_lookup_pb2 import FindSegmentsRequest
@@ -21,6 +20,7 @@ from segments.signals import SIGNALS, TRAITS
 from segplane.gateway.http import metrics
 from segplane.gateway.http.bodies import answer
 from segplane.gateway.http.readers import DatasetScope
+from segplane.gateway.http.tenant_clients import TenantClients
 from segplane.gateway.iceberg import responses
 from segplane.gateway.iceberg.access.access_routes import Actions
 from segplane.gateway.iceberg.metadata.contents import why_unreadable
@@ -79,7 +79,7 @@ class _Page:
 class ScanPlanner:
     """Plans scans; safe for many threads."""
 
-    meta: MetaClient
+    clients: TenantClients
     tables: Tables
 
     def actions(self) -> Actions:
@@ -108,7 +108,7 @@ class ScanPlanner:
             raise RequestRefused(f"the filter has more than {FILTER_BYTES_MAX:,} bytes")
         dataset_id, dataset_name, version = self.tables.identify(table, scope)
         page = _Page(dataset_id, where, version if snapshot is None else snapshot)
-        tasks, version = self._read(page, dataset_name)
+        tasks, version = self._read(page, dataset_name, scope)
         return answer({"status": "completed", "plan-id": str(version), **tasks})
 
     def _fetch(self, body: dict[str, Any], table: str, scope: DatasetScope) -> Response:
@@ -124,16 +124,18 @@ class ScanPlanner:
         if page.dataset_id != dataset_id:
             raise PlanTaskMissing("the plan task is of another table: plan the scan again")
         try:
-            return answer(self._read(page, dataset_name)[0])
+            return answer(self._read(page, dataset_name, scope)[0])
         except CursorInvalid as error:
             raise PlanTaskMissing(f"{error}: plan the scan again") from error
 
-    def _read(self, page: _Page, dataset_name: str) -> tuple[dict[str, Any], int]:
+    def _read(
+        self, page: _Page, dataset_name: str, scope: DatasetScope
+    ) -> tuple[dict[str, Any], int]:
         """Return a page of tasks, and the version that they are of."""
         bounds = scan_bounds(True if page.filter is None else page.filter)
         request = _lookup(page, bounds, dataset_name)
         with expiry_explained(dataset_name, page.version or 0):
-            reply = self.meta.segment_lookup.FindSegments(request)
+            reply = self.clients.of(scope).segment_lookup.FindSegments(request)
         if bounds.is_empty:
             # Asked for its version only.
             return {"file-scan-tasks": []}, reply.snapshot_version

@@ -71,6 +71,10 @@ _OF_A_WHOLE_TENANT: Mapping[str, tuple[str, ...]] = {
         "UpdateIngestTokenRouting",
     ),
     "OperationsService": (
+        "GetUsage",
+        "ListCosts",
+        "RenameDataset",
+        "UndeleteDataset",
         "CreateAccessToken",
         "ListAccessTokens",
         "RevokeAccessToken",

@@ -13,12 +13,14 @@ DEFAULT_ADDRESS = "127.0.0.1:9500"
 _PREFIX = "SEGPLANE_META_"
 
 
-def connect(address: str | None, token: str | None, ca: str | Path | None) -> MetaClient:
+def connect(
+    address: str | None, token: str | None, ca: str | Path | None, tenant: str | None = None
+) -> MetaClient:
     """Open a client of meta; raises ReadError if a file cannot be used.
 
     None takes SEGPLANE_META_ADDRESS, SEGPLANE_META_AUTH_TOKEN (or ..._FILE, or else what `segplane
-    login` has saved for the address) and SEGPLANE_META_CA_FILE with its companions. SEGPLANE_TENANT
-    names the tenant, for a credential that has roles in several.
+    login` has saved for the address), SEGPLANE_META_CA_FILE with companions, and SEGPLANE_TENANT.
+    A tenant is named for a credential that has roles in several.
     """
     ca_file = _variable("CA_FILE") if ca is None else str(ca)
     tls = None
@@ -35,7 +37,7 @@ def connect(address: str | None, token: str | None, ca: str | Path | None) -> Me
             auth_token="" if token_file else _variable("AUTH_TOKEN") if token is None else token,
             auth_token_file=token_file,
             credentials=None if has_token else credentials.of_server(address),
-            tenant=os.environ.get("SEGPLANE_TENANT", ""),
+            tenant=os.environ.get("SEGPLANE_TENANT", "") if tenant is None else tenant,
             tls=tls,
         )
     except LoginError as error:

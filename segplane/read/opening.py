@@ -37,6 +37,7 @@ def open_dataset(
     meta_address: str | None = None,
     token: str | None = None,
     ca: str | Path | None = None,
+    tenant: str | None = None,
     progress: Progress | None = None,
 ) -> OpenDataset:
     """Open a dataset at a version, the current one unless `as_of` names another.
@@ -46,13 +47,13 @@ def open_dataset(
     datetime, or nanoseconds. The version is kept from deletion until `close`. `fresh` adds records
     that are committed and not merged yet: with it these are all records that were acknowledged
     before the call. `adjust_time` adds the dataset's time adjustment to the times of records, of
-    which `start` and `end` are then. `progress` is called with rows read and rows to read at most.
-    Raises ReadError.
+    which `start` and `end` are then. `tenant` is that of the name, for a token of several tenants.
+    `progress` is called with rows read and rows to read at most. Raises ReadError.
     """
     signals, bounds = signals_of(signal), time_bounds(start, end)
-    access = {"token": token or "", "ca": str(ca or "")}
+    access = {"token": token or "", "ca": str(ca or ""), "tenant": tenant or ""}
     for is_last in (*[False] * (_TRIES_MAX - 1), True):
-        client = connect(meta_address, token, ca)
+        client = connect(meta_address, token, ca, tenant)
         try:
             return open_through(
                 client,
@@ -131,6 +132,7 @@ def version_at(
     meta_address: str | None = None,
     token: str | None = None,
     ca: str | Path | None = None,
+    tenant: str | None = None,
 ) -> Iterator[int | None]:
     """Give the version at which to read several datasets, None for the current one.
 
@@ -143,7 +145,7 @@ def version_at(
     with ExitStack() as stack:
         versions = []
         for name in names:
-            pin = _pinned(connect(meta_address, token, ca), name, as_of)
+            pin = _pinned(connect(meta_address, token, ca, tenant), name, as_of)
             stack.callback(pin.close)
             versions.append(pin.version)
         yield max(versions, default=None)

@@ -100,7 +100,8 @@ _PAGE = """
       SELECT DISTINCT tenant_key, dataset_id FROM listed ORDER BY 1, 2 LIMIT :most
     )
     SELECT p.tenant_key, p.dataset_id,
-      coalesce((SELECT {name} FROM datasets d WHERE d.id = p.dataset_id), ''), {day} AS day, l.kind,
+      coalesce((SELECT {name} FROM datasets d WHERE d.id = p.dataset_id AND {is_reached}), ''),
+      {day} AS day, l.kind,
       {sums}
     FROM page p JOIN listed l ON l.tenant_key = p.tenant_key AND l.dataset_id = p.dataset_id
     GROUP BY p.tenant_key, p.dataset_id, {day}, l.kind
@@ -110,8 +111,9 @@ _PAGE = """
 
 def _page(of_costs: str, day: str) -> TextClause:
     reached = f"{of_costs} AND (cast(:tenant AS integer) IS NULL OR tenant_key = :tenant)"
+    name, is_reached = shown_names.of("d"), scope.reaches("d")
     return scope.statement(
-        _PAGE.format(of_costs=reached, day=day, name=shown_names.of("d"), sums=_SUMS)
+        _PAGE.format(of_costs=reached, day=day, name=name, is_reached=is_reached, sums=_SUMS)
     )
 
 

@@ -50,6 +50,8 @@ class SourceOptions:
     meta_address: str | None = None
     token: str | None = None
     ca: str | None = None
+    # Of the dataset or view; None = the only one of the token, or `default`.
+    tenant: str | None = None
 
     def column_names(self) -> list[str] | None:
         """The columns asked for; None = all."""
@@ -69,7 +71,7 @@ class SourceOptions:
 
     def client(self) -> MetaClient:
         """Open a client of meta; raises ReadError."""
-        return connect(self.meta_address, self.token, self.ca)
+        return connect(self.meta_address, self.token, self.ca, self.tenant)
 
 
 def read_options(options: Mapping[str, str]) -> SourceOptions:

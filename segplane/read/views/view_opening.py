@@ -33,19 +33,20 @@ def open_view(
     meta_address: str | None = None,
     token: str | None = None,
     ca: str | Path | None = None,
+    tenant: str | None = None,
 ) -> OpenView:
     """Open a view as it is defined now, all its datasets at one version.
 
     `as_of` is the version's number, or a time. `start` and `end` are event times of the datasets'
-    records, [start, end), as `open_dataset` takes them; `columns` are some of the view's. The
-    version is kept from deletion until `close`. Raises ReadError; there are no fresh views.
+    records, [start, end), and `tenant` one, as `open_dataset` takes them; `columns` are some of the
+    view's. The version is kept from deletion until `close`. Raises ReadError.
     """
     if fresh:
         raise ViewRefused(
             f"there are no fresh views, and {name!r} is one: open its datasets, or omit fresh"
         )
     bounds = time_bounds(start, end)
-    with connect(meta_address, token, ca) as client:
+    with connect(meta_address, token, ca, tenant) as client:
         state = view_state(client, name, columns)
     # sqlglot takes long to import, and what reads datasets alone needs none of it.
     from kql.pushdown.reads import reads_of
@@ -53,7 +54,7 @@ def open_view(
     reads = reads_of(state)
     with ExitStack() as stack:
         names = [read.name for read in reads]
-        version = stack.enter_context(version_at(names, as_of, meta_address, token, ca))
+        version = stack.enter_context(version_at(names, as_of, meta_address, token, ca, tenant))
         datasets = []
         for read in reads:
             within = bounds.within(*read.nanos())
@@ -66,6 +67,7 @@ def open_view(
                 meta_address=meta_address,
                 token=token,
                 ca=ca,
+                tenant=tenant,
             )
             datasets.append(stack.enter_context(opened))
             version = opened.version

@@ -9,7 +9,7 @@ from google.protobuf.message import Message
 
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2 as cat
-from meta.v1 import common_pb2, janitor_pb2, segment_lookup_pb2
+from meta.v1 import common_pb2, costs_pb2, janitor_pb2, segment_lookup_pb2
 from meta.v1 import ingest_token_pb2 as tok
 from meta.v1 import ingestion_pb2 as ing
 from meta.v1 import operations_pb2 as ops
@@ -245,5 +245,13 @@ STEPS: dict[str, Step] = {
             kind=res.RESOURCE_KIND_DATASET, label=res.ResourceMember(key=d.simple())
         )
     ),
+    "rename dataset": lambda c, d: c.operations.RenameDataset(
+        ops.RenameDatasetRequest(dataset_id=d.id("dataset"), new_name=d.name())
+    ),
+    "undelete dataset": lambda c, d: c.operations.UndeleteDataset(
+        ops.UndeleteDatasetRequest(dataset_id=d.id("dataset"))
+    ),
+    "costs": lambda c, _: c.operations.ListCosts(costs_pb2.ListCostsRequest()),
+    "usage": lambda c, _: c.operations.GetUsage(ops.GetUsageRequest(with_rows=True)),
     "config": lambda c, _: c.ingestion.DownloadConfig(ing.DownloadConfigRequest(worker_id="w")),
 }

@@ -8,6 +8,7 @@ import pytest
 
 from meta import metrics
 from segplane.gateway.console.live.views import HTML_CHARACTERS_MAX, ROWS_MAX
+from segplane.gateway.console.pages.live import VIEWS_MAX
 from segplane.gateway.console.viewer import LoginNeeded, Viewer
 from segplane.gateway.http import metrics as gateway_metrics
 from tests.segplane.console.event_reader import events_path, following
@@ -196,7 +197,10 @@ def test_views_that_cannot_be_followed_are_refused_in_words(
 
     assert missing["trouble"].startswith("there is no dataset 'nothing'")
     assert "no_such" in wrong["trouble"]
-    for views in ([], [WEB] * 9):
+    with following(console, *[WEB] * VIEWS_MAX) as events:
+        followed = {events.next("state").data["view"] for _ in range(VIEWS_MAX)}
+    assert followed == set(range(VIEWS_MAX))
+    for views in ([], [WEB] * (VIEWS_MAX + 1)):
         assert console.get(events_path(*views)[1:]).status == 400
     for view in ([*WEB, ("since", "-1")], [*WEB, ("q", "| bad (")], [*WEB, *[("x", "y")] * 70]):
         assert console.get(events_path(view)[1:]).status == 400

@@ -1,19 +1,24 @@
 """Feeds of live views: what they remember, and what they say is missing."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import cast
 
 import pytest
+from starlette.requests import Request
 
 from meta.client import MetaClient
 from meta.errors import VersionExpired
-from meta.v1 import common_pb2, resources_pb2
+from meta.v1 import common_pb2, resources_pb2, status_pb2
 from meta.v1 import operations_pb2 as ops
 from segplane.gateway.console.live.feeds import FEEDS_MAX, KEPT_FILES_MAX, LiveFeed, LiveFeeds
+from segplane.gateway.console.live.views import FILES_MAX, LiveReader, ViewEvent, parse_view
+from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import Viewer
 from segplane.gateway.http.callers import Caller
 from segplane.gateway.http.refusals import Busy
+from segplane.gateway.queries.service import QueryService
 
 VIEWER = Viewer(Caller("ada"), "ada", rights=("reader", None))
 
@@ -41,6 +46,9 @@ class Catalog:
         self, _: object, timeout: float
     ) -> resources_pb2.GetDatasetNumbersResponse:
         return resources_pb2.GetDatasetNumbersResponse(version=100)
+
+    def ListFreshness(self, _: object) -> status_pb2.ListFreshnessResponse:  # noqa: N802
+        return status_pb2.ListFreshnessResponse()
 
     def ListDatasetChanges(  # noqa: N802
         self, request: ops.ListDatasetChangesRequest, timeout: float
@@ -171,3 +179,39 @@ def test_a_gateway_follows_so_many_datasets() -> None:
             pass
 
     asyncio.run(scenario())
+
+
+class _Refusing:
+    """Queries that cannot be run now."""
+
+    async def run(self, *_: object) -> object:
+        raise Busy("others have all places")
+
+
+@asynccontextmanager
+async def at_once(*_: object) -> AsyncIterator[None]:
+    yield
+
+
+@pytest.mark.parametrize("number", [FILES_MAX, FILES_MAX + 1])
+def test_a_read_has_so_many_segments_and_says_what_it_could_not_read(number: int) -> None:
+    async def scenario() -> ViewEvent:
+        versions = range(101, 101 + number)
+        catalog = Catalog(reply(versions, versions[-1]))
+        queries = cast(QueryService, _Refusing())
+        reader = LiveReader(queries, cast(Templates, None), at_once)
+        request = Request({"type": "http", "headers": []})
+        feeds = LiveFeeds(lambda _: cast(MetaClient, catalog))
+        live = parse_view("dataset=web&since=100", 10**18)
+        async with aclosing(reader.events(request, VIEWER, live, feeds)) as events:
+            async for event in events:
+                if event.kind == "rows":
+                    return event
+        raise AssertionError
+
+    event = asyncio.run(scenario())
+
+    assert event.through == 100 + number
+    assert event.values["segments_left_out"] == number - FILES_MAX
+    assert event.values["trouble"] == "others have all places"
+    assert event.values["is_cut"]

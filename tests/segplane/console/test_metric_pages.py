@@ -1,5 +1,6 @@
 """The pages about metrics: which there are, one over time, rates of counters, groups."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -7,6 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from segplane.gateway.console.metrics.asked import GROUPS_MAX
+from segplane.gateway.console.metrics.queries import POINTS_MAX, points_of
 from tests.segplane.console.log_records import NOON
 from tests.segplane.console.test_logs import opened
 from tests.support.gateway.html import HtmlPage
@@ -127,3 +129,13 @@ def test_what_cannot_be_shown_is_refused_in_words(console: GatewayServer) -> Non
     assert "at most 3" in more.text
     assert "x" * 80 in opened(console, path(("name", "x" * 256)), 400).text
     assert opened(console, path(("by", "no_such_column"), ("name", "memory")), 400)
+
+
+def test_points_are_bounded() -> None:
+    rows = [{"step": f"t{n}", "value": n, "group0": None} for n in range(POINTS_MAX)]
+    all_fit = points_of(json.dumps(rows).encode(), 1)
+    cut = points_of(json.dumps([*rows, {**rows[0], "value": None}]).encode(), 1)
+
+    assert (len(all_fit.points), all_fit.is_cut) == (POINTS_MAX, False)
+    assert (len(cut.points), cut.is_cut) == (POINTS_MAX, True)
+    assert all_fit.points[0].group == "(none)"

@@ -59,7 +59,10 @@ class MetricPoints:
 
 
 def list_query(ask: MetricAsk) -> str:
-    """Return the query for the metrics of a time range, those with most points first."""
+    """Return the query for what metrics there are: the one of a request, or those of its time.
+
+    Those with most points come first.
+    """
     return "\n".join(
         [
             _source(ask),
@@ -69,13 +72,6 @@ def list_query(ask: MetricAsk) -> str:
             f"| sort by points desc, metric_name asc | take {METRICS_MAX + 1}",
         ]
     )
-
-
-def one_query(ask: MetricAsk) -> str:
-    """Return the query for what the metric of a request is."""
-    condition = f"| where metric_name == {text_literal(ask.name)}"
-    head, *others = list_query(ask).split("\n| summarize")
-    return f"{head}\n{condition}\n| summarize{others[0]}"
 
 
 def points_query(ask: MetricAsk, metric: ListedMetric) -> str:
@@ -89,7 +85,6 @@ def points_query(ask: MetricAsk, metric: ListedMetric) -> str:
     ]
     lines = [
         _source(ask),
-        f"| where metric_name == {text_literal(ask.name)}",
         f"| where metric_type == {text_literal(metric.type)}",
         "| extend number = coalesce(value_double, todouble(value_long)), step = " + step,
     ]
@@ -159,6 +154,8 @@ def _source(ask: MetricAsk) -> str:
         f"{quoted_name(ask.dataset)}\n| where signal == 'metrics'",
         f"| where {ask.range.kql()}",
     ]
+    if ask.name:
+        lines.append(f"| where metric_name == {text_literal(ask.name)}")
     if ask.service:
         lines.append(f"| where service_name == {text_literal(ask.service)}")
     return "\n".join(lines)

@@ -20,7 +20,6 @@ from segplane.gateway.console.metrics.queries import (
     MetricPoints,
     list_query,
     metrics_of,
-    one_query,
     points_of,
     points_query,
     step_of,
@@ -56,8 +55,7 @@ class MetricPages:
         listed: list[ListedMetric] = []
         metric, points, refusal = None, None, None
         try:
-            text = one_query(ask) if ask.name else list_query(ask)
-            content = (await self._queries.result(request, viewer, text)).content
+            content = (await self._queries.result(request, viewer, list_query(ask))).content
             listed = await to_thread.run_sync(metrics_of, content)
             if ask.name and listed:
                 metric = listed[0]

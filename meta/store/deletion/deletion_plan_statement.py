@@ -92,15 +92,19 @@ _TOMBSTONED = f"""
 _TOMBSTONED_NOW = f"width_bucket({NOW}, g.limits)"
 
 
-def _expiring(segments: str) -> str:
-    """Live segments that a retention expires so that they are due within the hours."""
+def _expiring(retention: str, segments: str) -> str:
+    """Live segments that a retention expires so that they are due within the hours.
+
+    `retention` is the alias of its ages: the segments of datasets without it are not even read.
+    """
+    created, event = ("JOIN" if alias == retention else "LEFT JOIN" for alias in "ce")
     return f"""
     SELECT d.key, s.hour, s.cause, true, false, false,
       b.braked_at IS NOT NULL AND NOT {is_expected(" - s.hour * 3600")}, NULL::uuid,
       s.compressed_size_bytes
     FROM d JOIN ages g ON g.secs = d.grace
-      LEFT JOIN ages c ON c.secs = d.created_secs + d.grace
-      LEFT JOIN ages e ON e.secs = d.event_secs + d.grace
+      {created} ages c ON c.secs = d.created_secs + d.grace
+      {event} ages e ON e.secs = d.event_secs + d.grace
       LEFT JOIN deletion_brakes b ON b.dataset_key = d.key
     CROSS JOIN LATERAL (
       SELECT s.dataset_key, s.created_at, s.end_ns, s.compressed_size_bytes,
@@ -116,9 +120,9 @@ def _expiring(segments: str) -> str:
 
 
 _LAST = HOURS_MAX + 1
-_BY_CREATION = _expiring(f"s.created_at < c.limits[{_LAST}]")
+_BY_CREATION = _expiring("c", f"s.created_at < c.limits[{_LAST}]")
 _BY_EVENTS = _expiring(
-    f"s.end_ns < e.end_limits[{_LAST}] AND coalesce(s.created_at >= c.limits[{_LAST}], true)"
+    "e", f"s.end_ns < e.end_limits[{_LAST}] AND coalesce(s.created_at >= c.limits[{_LAST}], true)"
 )
 # Of live segments that expire later, and of those of deleted datasets, the counters say enough.
 _COUNTED = f"""

@@ -11,10 +11,14 @@ from meta.v1 import catalog_pb2, resources_pb2
 from meta.v1 import operations_pb2 as ops
 from meta.v1 import status_pb2 as pb
 from segplane.gateway.console.operate.pipeline import ShownDataset
+from segplane.gateway.console.viewer import Viewer
+from segplane.gateway.http.callers import Caller
 from segplane.health.freshness import JudgedDataset
 from tests.segplane.console.test_logs import opened
 from tests.support.gateway.html import HtmlPage
+from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.server import GatewayServer
+from tests.support.gateway.visitors import AnyVisitors
 from tests.support.meta.segments import WorkerDriver
 from tests.support.meta.server import MetaServer
 from tests.support.meta.two_datasets import TwoDatasets
@@ -148,6 +152,30 @@ def test_deletion_has_what_falls_due_and_what_waits(
     assert "merged or rewritten" not in opened(console, "ui/deletion?dataset=app").text
     assert "there is no" in opened(console, "ui/deletion?dataset=none", 404).text
     opened(console, f"ui/deletion?dataset={'x' * 256}", 400)
+
+
+def test_the_plan_of_deletion_is_shared_for_a_minute_without_owners_of_pins(
+    console: GatewayServer, scene: TwoDatasets, query_pool: SharedPool
+) -> None:
+    client = scene.server.client
+    pin = ops.PinVersionRequest(pin_id=str(uuid4()), dataset_name="web", owner="ada", lease_secs=60)
+    client.operations.PinVersion(pin)
+    worker = WorkerDriver(client, "worker-1")
+    worker.plan()
+    task = worker.poll()
+    worker.complete(task.task_id, worker.output(task))
+    # Pins hold what falls due while they last.
+    scene.execute("UPDATE segments SET tombstone_at = now() - interval '30 days'"
+                  " WHERE tombstone_version IS NOT NULL")  # fmt: skip
+    reader = Viewer(Caller("eve"), "eve", rights=("operator-read", None))
+    shared = GatewayServer(scene.server.address, pool=query_pool, visitors=AnyVisitors(reader))
+
+    named, unnamed = opened(console, "ui/deletion").text, opened(shared, "ui/deletion").text
+    shared.close()
+
+    assert "pin of ada at version" in named
+    assert "pin of another caller at version" in unnamed
+    assert "shared for up to 60 s" in unnamed
 
 
 def test_a_dataset_has_its_facts_settings_and_what_holds_its_data(

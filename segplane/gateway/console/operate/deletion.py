@@ -17,6 +17,8 @@ from segplane.health.processes import span
 from segplane.terminal.plain_text import size_text
 
 DELETION_PATH = "/ui/deletion"
+# A plan looks at all tombstoned segments.
+PLAN_SECS = 60.0
 ROWS_MAX = 200
 _DAY_HOURS = 24
 # The width of the longest bar, in the units of its SVG.
@@ -65,10 +67,16 @@ class DeletionPage:
         return self.forecast.plan
 
 
-def read_deletion(client: MetaClient, dataset: str) -> DeletionPage:
-    """Read and judge the plan of a dataset, or of all ("" = all). Raises MetaError."""
+def read_deletion(client: MetaClient, dataset: str, *, has_owners: bool) -> DeletionPage:
+    """Read and judge the plan of a dataset, or of all ("" = all). Raises MetaError.
+
+    Without `has_owners` no pin names its owner, since people share the page.
+    """
     forecast = read_forecast(client, dataset or None, ROWS_MAX)
     plan = forecast.plan
+    for row in plan.waiting:
+        if row.obstacle == pb.DELETION_OBSTACLE_PIN and not has_owners:
+            row.holder = ""
     return DeletionPage(
         forecast,
         _days(plan),

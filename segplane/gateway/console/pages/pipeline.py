@@ -5,7 +5,7 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response
 
-from segplane.gateway.console.operate.deletion import DELETION_PATH, read_deletion
+from segplane.gateway.console.operate.deletion import DELETION_PATH, PLAN_SECS, read_deletion
 from segplane.gateway.console.operate.pipeline import read_pipeline
 from segplane.gateway.console.operate.shared_reads import SharedReads
 from segplane.gateway.console.operate.showing import show
@@ -36,7 +36,8 @@ class PipelinePages:
         dataset = request.query_params.get("dataset", "")
         if len(dataset) > _NAME_CHARACTERS_MAX:
             raise QueryRefusal(f"the name has {len(dataset):,} characters, expected at most 255")
-        read = partial(read_deletion, dataset=dataset)
-        # Owners of pins are shown to themselves.
-        reading = await self._reads.read(viewer, ("deletion", dataset), read, is_personal=True)
+        # Meta names a pin to its owner, and each of them to administrators.
+        has_owners = viewer.uses_gateway_rights or viewer.rights[0] == "admin"
+        read = partial(read_deletion, dataset=dataset, has_owners=has_owners)
+        reading = await self._reads.read(viewer, ("deletion", dataset), read, kept_secs=PLAN_SECS)
         return await show(self._templates, "deletion", request, viewer, reading, "Deletion")

@@ -1,8 +1,8 @@
 """Two tenants with equal names and interleaved calls: each sees what it would see alone.
 
-Each tenant has a twin that makes the same calls while nobody else does. Values that differ by nature
-are masked by their names, and ids by the order in which a tenant meets them: that of another tenant
-would be one more.
+Each tenant has a twin that makes the same calls while nobody else does. Values that differ by
+nature are masked by their names, and ids by the order in which a tenant meets them: that of another
+tenant would be one more.
 """
 
 import re

@@ -17,10 +17,11 @@ from segplane.gateway.console.live.views import FILES_MAX, LiveReader, ViewEvent
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import Viewer
 from segplane.gateway.http.callers import Caller
+from segplane.gateway.http.readers import ALL_DATASETS
 from segplane.gateway.http.refusals import Busy
 from segplane.gateway.queries.service import QueryService
 
-VIEWER = Viewer(Caller("ada"), "ada", rights=("reader", None))
+VIEWER = Viewer(Caller("ada"), "ada", rights=("reader", ALL_DATASETS))
 
 
 class Catalog:

@@ -13,6 +13,7 @@ from meta.v1 import status_pb2 as pb
 from segplane.gateway.console.operate.pipeline import ShownDataset
 from segplane.gateway.console.viewer import Viewer
 from segplane.gateway.http.callers import Caller
+from segplane.gateway.http.readers import ALL_DATASETS
 from segplane.health.freshness import JudgedDataset
 from tests.segplane.console.test_logs import opened
 from tests.support.gateway.html import HtmlPage
@@ -167,7 +168,7 @@ def test_the_plan_of_deletion_is_shared_for_a_minute_without_owners_of_pins(
     # Pins hold what falls due while they last.
     scene.execute("UPDATE segments SET tombstone_at = now() - interval '30 days'"
                   " WHERE tombstone_version IS NOT NULL")  # fmt: skip
-    reader = Viewer(Caller("eve"), "eve", rights=("operator-read", None))
+    reader = Viewer(Caller("eve"), "eve", rights=("operator-read", ALL_DATASETS))
     shared = GatewayServer(scene.server.address, pool=query_pool, visitors=AnyVisitors(reader))
 
     named, unnamed = opened(console, "ui/deletion").text, opened(shared, "ui/deletion").text

@@ -175,20 +175,23 @@ def test_a_view_is_refused_beyond_its_limits() -> None:
             parse_view(parameters, closed)
 
 
-def test_a_trace_of_ten_thousand_spans_is_laid_out_within_its_cpu_time() -> None:
+def test_a_trace_of_ten_thousand_spans_takes_little_more_than_ten_of_a_thousand() -> None:
     spans = [span("0", length_ms=10**6)]
     for number in range(1, SPANS):
         parent = number - 1 if number % DEPTH else 0
         spans.append(span(str(number), str(parent), number, SPANS - number))
 
-    before = time.process_time()
-    roots = build_tree(spans)
-    page = waterfall(roots, TraceView(first=5_000))
-    seconds = time.process_time() - before
+    def laid_out(count: int) -> float:
+        before = time.process_time()
+        roots = build_tree(spans[:count])
+        page = waterfall(roots, TraceView(first=count // 2))
+        seconds = time.process_time() - before
+        assert (page.spans, page.rows_total, len(page.rows)) == (count, count, ROWS_MAX)
+        assert max(node.depth for node in preorder(roots)) == DEPTH
+        return seconds
 
-    assert (page.spans, page.rows_total, len(page.rows)) == (SPANS, SPANS, ROWS_MAX)
-    assert max(node.depth for node in preorder(roots)) == DEPTH
-    assert seconds < 0.5
+    # Of a quadratic layout it would be a hundred times.
+    assert laid_out(SPANS) < 40 * min(laid_out(SPANS // 10) for _ in range(5))
 
 
 def test_events_are_marked_where_they_are_within_the_shown_time() -> None:

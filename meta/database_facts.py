@@ -34,6 +34,11 @@ class DatabaseFacts:
     connections_max: int
     connections: int
     is_pooled: bool
+    # Seconds of a statement that reads nothing of the disk, as this command sees it.
+    answer_secs: float
+    # Sessions that wait for locks, and the longest such wait; those of other roles may be hidden.
+    lock_waits: int
+    lock_wait_secs: float
     size_bytes: int
     # Transactions since the oldest row was frozen; Postgres stops writes near 2 billion.
     transaction_age: int

@@ -17,6 +17,7 @@ from meta.planning.planner import Policy
 from meta.store.engine.pool import Transaction
 from meta.store.merging import merge_debt
 from meta.store.merging.merge_debt import DatasetDebt, DayLimits
+from meta.v1.status_pb2 import ProcessCheck
 
 log = structlog.get_logger()
 AGE_SECS_MAX = 10.0
@@ -60,6 +61,17 @@ class MergeDebts:
             finally:
                 self._counting.release()
         return self._segments
+
+    def check(self) -> ProcessCheck:
+        """Check whether merges are behind, by the last count, for the report of the server."""
+        segments = self._segments
+        if not segments:
+            return ProcessCheck(name="merges", is_ok=True, text="no dataset is behind")
+        worst = max(segments, key=lambda dataset_id: segments[dataset_id])
+        text = f"behind: {segments[worst]} small segments of dataset {worst} await a merge"
+        if others := len(segments) - 1:
+            text += f", and {others} more datasets are behind"
+        return ProcessCheck(name="merges", text=text)
 
     def _count(self) -> None:
         # A failure is not tried again at once either.

@@ -30,6 +30,7 @@ from meta.rpc.authentication import Authentication
 from meta.rpc.handlers import handlers_of
 from meta.rpc.pipeline import Pipeline
 from meta.rpc.restrictions import count_health_call
+from meta.rpc.slow_calls import SlowCalls
 from meta.self_report import Progress, SelfReport, memory, name_of
 from meta.server import jobs
 from meta.server.database_start import open_database
@@ -72,6 +73,7 @@ class RunningServer:
     feed: ChangeFeed
     reports: ProcessReports
     pipeline: Pipeline
+    debts: MergeDebts
 
     def report(self, state: health.DatabaseState) -> None:
         """Set the health status that health checks are answered with."""
@@ -166,7 +168,7 @@ async def _serve(
     methods = _Methods(pipeline, pipeline.unknown())
     feed = ChangeFeed(transactions, settings.watchers_max)
     reports = ProcessReports(transactions)
-    _register(methods, transactions, settings, feed, reports)
+    debts = _register(methods, transactions, settings, feed, reports)
     names = tuple(dict.fromkeys(method.split("/")[1] for method in methods.handlers))
     # Health checks bypass the pipeline, so that calls of strangers cannot delay a probe.
     methods.handlers.update(HealthCalls(checker, count_health_call).handlers)
@@ -188,7 +190,7 @@ async def _serve(
         await health_server.start()
     database = transactions.database
     return RunningServer(
-        server, health_server, loop, port, database, checker, names, feed, reports, pipeline
+        server, health_server, loop, port, database, checker, names, feed, reports, pipeline, debts
     )
 
 
@@ -232,8 +234,8 @@ def _register(
     settings: Settings,
     feed: ChangeFeed,
     reports: ProcessReports,
-) -> None:
-    """Add the eleven services."""
+) -> MergeDebts:
+    """Add the eleven services; returns the merge debts that they know."""
     part = (transactions, settings)
     registrar = MergeRegistrar(transactions, settings.database.commit_batches)
     debts = MergeDebts(transactions, settings.merge_debt_segments, settings.merge_policy)
@@ -254,6 +256,7 @@ def _register(
     methods.add("meta.v1.OperationsService", operations.find_in(operations.OPERATIONS, parts))
     methods.add("meta.v1.ResourcesService", operations.find_in(operations.RESOURCES, parts))
     methods.add("meta.v1.StatusService", operations.find_in(operations.STATUS, parts))
+    return debts
 
 
 def _add_reflection(methods: _Methods, names: Iterable[str]) -> None:
@@ -279,7 +282,7 @@ def run(settings: Settings, shutdown: Shutdown) -> None:
         name_of(settings.process_name, f":{running.port}", settings.metrics),
         settings,
         Progress(),
-        checks=(memory,),
+        checks=(memory, SlowCalls(), running.debts.check),
         certificates=[settings.tls.certificate_file] if settings.tls is not None else (),
     )
     running.reports.server = self_report

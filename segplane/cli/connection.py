@@ -175,15 +175,19 @@ def open_client(address: str, token: str | None = None) -> MetaClient:
         raise ConfigError(f"connection to meta: {error}") from error
 
 
+# As gRPC's core words it.
+CERTIFICATE_ENDED = "certificate has expired"
+
+
 def refused(error: "MetaError", address: str) -> Exit:
     """Print meta's error and return the matching exit."""
     from meta.errors import InvalidArgument, Unauthenticated, Unavailable
 
     if isinstance(error, Unavailable) and "failed to connect" in error.message:
-        complain(
-            f"meta does not answer at {address}: start it with `segplane dev`, "
-            f"or set SEGPLANE_META_ADDRESS ({error.reason})"
-        )
+        step = "start it with `segplane dev`, or set SEGPLANE_META_ADDRESS"
+        if CERTIFICATE_ENDED in error.message:
+            step = "its certificate has expired, replace META_TLS_CERT_FILE and restart it"
+        complain(f"meta does not answer at {address}: {step} ({error.reason})")
         return Exit(EXIT_UNREACHABLE)
     if isinstance(error, Unauthenticated) and "segplane login" not in error.message:
         complain(f"{error.message}: see `segplane login` ({error.reason})")

@@ -37,6 +37,9 @@ _STAGES = {
 }
 
 
+_STUCK = (Stage.PARKED, Stage.AWAITS_RECONCILE)
+
+
 @dataclass(frozen=True, slots=True)
 class JudgedDataset:
     """A dataset, and the stage and age of its oldest baby segment that waits; None and 0 = none."""
@@ -47,8 +50,8 @@ class JudgedDataset:
 
     @property
     def is_late(self) -> bool:
-        """Whether a person is needed."""
-        return self.age_nanos >= LATE_NANOS
+        """Whether a person is needed: it is late, or nothing but a person lets it pass."""
+        return self.age_nanos >= LATE_NANOS or self.stage in _STUCK
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,26 @@
 
 import json
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import grpc
 import psycopg
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import text
 
 from meta.config import Settings
 from meta.roles import Role
 from meta.v1 import ingestion_pb2
 from meta.v1 import status_pb2 as pb
+from meta.v1.operations_pb2 import CreateAccessTokenRequest
 from segplane.__main__ import app
 from segplane.health.doctor.installation import port_check
 from segplane.health.doctor.verdicts import CheckVerdict
 from segplane.health.processes import Judged, ProcessState
+from tests.support.certificates import Authority
 from tests.support.command_line import RunCommand
 from tests.support.meta.guarded import ended_access_tokens, guarded
 from tests.support.meta.server import MetaServer
@@ -49,6 +55,23 @@ def test_what_cannot_be_checked_is_unknown_and_says_what_is_missing(run: RunComm
     # Nothing reports.
     assert shown.exit_code == 1
     assert "no nursery reports" in shown.stdout
+
+
+def test_access_tokens_that_end_soon_are_named(meta_server: MetaServer, run: RunCommand) -> None:
+    operations = meta_server.client.operations
+    for subject, hours in (("grafana", 25), ("nursery-eu", 24 * 90)):
+        request = CreateAccessTokenRequest(
+            subject=subject, role="reader", expires_secs=3_600 * hours
+        )
+        operations.CreateAccessToken(request)
+    assert verdicts(run("doctor", "--json").stdout)["meta/access tokens"] == "ok"
+    with meta_server.running.database.write() as tx:
+        tx.execute(text("UPDATE access_tokens SET created_at = created_at - interval '30 days'"))
+
+    shown = run("doctor").stdout
+
+    assert "that of grafana ends in 1 d" in shown
+    assert "nursery-eu" not in shown
 
 
 @pytest.mark.database_owner
@@ -85,6 +108,30 @@ def test_a_meta_that_is_away_is_named_and_the_machine_is_checked_all_the_same() 
     assert checked["meta/state"] == "needs a person"
     assert checked["bucket/all"] == checked["this machine/clock"] == "unknown"
     assert "this machine/disk" in checked
+
+
+@pytest.mark.long
+def test_a_certificate_of_meta_that_has_ended_is_named(tmp_path: Path) -> None:
+    now, authority = datetime.now(UTC), Authority(tmp_path / "authority")
+    valid = (now - timedelta(days=2), now - timedelta(days=1))
+    files = authority.issue("meta", valid=valid)
+    pair = (files.key.read_bytes(), files.cert.read_bytes())
+    server = grpc.server(ThreadPoolExecutor(1))
+    port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([pair]))
+    server.start()
+    environment = {
+        "SEGPLANE_META_ADDRESS": f"127.0.0.1:{port}",
+        "SEGPLANE_META_CA_FILE": str(authority.ca_file),
+    }
+    answers = [
+        CliRunner().invoke(app, [command], env=environment) for command in ("status", "doctor")
+    ]
+    server.stop(0)
+
+    assert f"meta does not answer at 127.0.0.1:{port}: its certificate has expired" in (
+        answers[0].stderr
+    )
+    assert f"the certificate of meta at 127.0.0.1:{port} has expired" in answers[1].stdout
 
 
 def test_a_bundle_holds_the_checks_and_the_processes(

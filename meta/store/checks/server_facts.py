@@ -4,6 +4,7 @@ They are read over a connection of their own that can only read: meta's pool not
 restore in the database when it connects.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -38,10 +39,15 @@ _SERVER = """
         AS connections_max
 """
 _SETTINGS = "SELECT name, current_setting(name) AS setting FROM unnest(%s::text[]) AS n (name)"
+_LOCK_WAITS = """
+    SELECT count(*)::int AS number,
+      coalesce(extract(epoch FROM max(clock_timestamp() - query_start)), 0)::float8 AS longest_secs
+    FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
 _REVISION = "SELECT version_num FROM alembic_version"
-# The rights that serve calls: those that docs/security.md grants.
 # The rights that serve calls, as docs/security.md grants them. A role without any right to write
-# serves none: that of a backup, or of a person.
+# serves none: that of a backup, or of a person. The role of tenants' callers, which its policies
+# name, has fewer rights, and each server checks them at its start.
 _ROLES = """
     WITH ours AS (
       SELECT c.oid, c.relname::text AS name, c.relacl, c.relowner FROM pg_class c
@@ -54,6 +60,8 @@ _ROLES = """
         CROSS JOIN LATERAL aclexplode(coalesce(o.relacl, acldefault('r', o.relowner))) a
         JOIN pg_roles r ON r.oid = a.grantee
       WHERE a.privilege_type IN ('INSERT', 'UPDATE', 'DELETE')
+        AND NOT EXISTS (SELECT FROM pg_policy p
+                        WHERE p.polname = 'callers' AND r.oid = ANY(p.polroles))
       ORDER BY role LIMIT %s
     ), needed AS (
       SELECT w.role, w.oid AS role_oid, o.oid, o.name,
@@ -84,6 +92,10 @@ def read(url: str, newest_revision: str) -> DatabaseFacts:
     with _connected(url) as connection:
         server = connection.execute(_SERVER).fetchone()
         assert server is not None
+        began = time.monotonic()
+        lock_waits = connection.execute(_LOCK_WAITS).fetchone()
+        answer_secs = time.monotonic() - began
+        assert lock_waits is not None
         revision = connection.execute(_REVISION).fetchone() if server.has_tables else None
         return DatabaseFacts(
             version=server.version.split(" on ")[0],
@@ -94,6 +106,9 @@ def read(url: str, newest_revision: str) -> DatabaseFacts:
             connections=server.connections,
             # A pooler hands out its own numbers of sessions.
             is_pooled=server.pid != connection.info.backend_pid,
+            answer_secs=answer_secs,
+            lock_waits=lock_waits.number,
+            lock_wait_secs=lock_waits.longest_secs,
             size_bytes=server.size_bytes,
             transaction_age=server.transaction_age,
             revision=None if revision is None else revision.version_num,

@@ -9,6 +9,8 @@ AREA = "database"
 VERSION_MIN = 160_000
 CONNECTIONS_SHARE_MAX = 0.8
 LAG_SECS_MAX = 60.0
+ANSWER_SECS_MAX = 0.25
+LOCK_SECS_MAX = 1.0
 # Postgres refuses writes at about 2.1 billion.
 AGE_MAX, AGE_DANGER = 1_000_000_000, 1_600_000_000
 # Settings without which a crash of the server loses or damages what was acknowledged.
@@ -33,6 +35,7 @@ def examine(facts: DatabaseFacts) -> Iterator[CheckResult]:
     yield _revision(facts)
     yield _rights(facts)
     yield _connections(facts)
+    yield _speed(facts)
     yield from _replication(facts)
 
 
@@ -96,6 +99,19 @@ def _connections(facts: DatabaseFacts) -> CheckResult:
     step = "raise max_connections, or lower META_DATABASE_POOL or the number of metas"
     trouble = text if is_full else ""
     return judged(AREA, "connections", text, trouble, is_warning=True, next_step=step)
+
+
+def _speed(facts: DatabaseFacts) -> CheckResult:
+    name, text = "speed", f"it answers within {facts.answer_secs * 1000:.0f} ms"
+    if facts.lock_waits and facts.lock_wait_secs > LOCK_SECS_MAX:
+        wait = f"{facts.lock_wait_secs:.1f} s"
+        text = f"{facts.lock_waits} sessions wait for locks, the longest for {wait}"
+        step = "see which session holds them: pg_blocking_pids(pid) of pg_stat_activity"
+        return judged(AREA, name, "", text, is_warning=True, next_step=step)
+    trouble = f"it needs {facts.answer_secs:.1f} s for a small answer"
+    is_slow = facts.answer_secs > ANSWER_SECS_MAX
+    step = "see the load, the disk and the network of Postgres"
+    return judged(AREA, name, text, trouble if is_slow else "", is_warning=True, next_step=step)
 
 
 def _replication(facts: DatabaseFacts) -> Iterator[CheckResult]:

@@ -9,6 +9,7 @@ from meta.client import MetaClient
 from meta.errors import MetaError, RoleRefused, Unauthenticated, Unimplemented
 from meta.v1 import operations_pb2
 from segments.location import Stores
+from segplane.health.doctor import credentials
 from segplane.health.doctor.verdicts import CheckResult, CheckVerdict, judged, unknown
 from segplane.health.freshness import read_freshness
 from segplane.health.processes import Judged, ProcessState, Status, read_status
@@ -18,6 +19,8 @@ META, PROCESSES, DATA = "meta", "processes", "data"
 _SERVING = ("meta", "collector", "gateway")
 _PORTS_MAX = 100
 _PORT_SECS = 2.0
+# As gRPC's core words it.
+_CERTIFICATE_ENDED = "certificate has expired"
 _NEEDS_ROLE = "use a credential of the role operator-read or admin"
 
 
@@ -42,9 +45,13 @@ def examine(client: MetaClient, address: str) -> tuple[list[CheckResult], MetaFa
     except MetaError as error:
         text = f"meta does not answer at {address}: {error.message}"
         step = "see its log; start it with `segplane serve` or your service manager"
+        if _CERTIFICATE_ENDED in error.message:
+            text = f"the certificate of meta at {address} has expired"
+            step = "replace META_TLS_CERT_FILE, and restart meta"
         return [CheckResult(META, "state", CheckVerdict.NEEDS, text, step)], MetaFacts()
     status, processes = _processes(client)
-    checks = [*_state(state), *processes, *_late(client)]
+    tokens = credentials.examine(client, state.database_time_nanos)
+    checks = [*_state(state), *tokens, *processes, *_late(client)]
     try:
         stores = ask_location(client, "").stores
     except MetaError as error:

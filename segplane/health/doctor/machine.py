@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from meta.self_report import first_due
 from segplane.health.doctor.verdicts import CheckResult, CheckVerdict, judged, unknown
 from segplane.health.processes import SKEW_NANOS, span
 
@@ -23,12 +24,32 @@ _CGROUP_LIMITS = (
 _GIB = 2**30
 
 
-def examine(database_time_nanos: int | None) -> Iterator[CheckResult]:
-    """Check this machine, and its clock beside the database's if its time is known."""
+def examine(database_time_nanos: int | None, certificate_file: str = "") -> Iterator[CheckResult]:
+    """Check this machine, its certificate if there is one, and its clock.
+
+    The clock is compared with that of the database if its time is known.
+    """
     yield java()
     yield free_disk(Path.cwd())
     yield memory_limit()
     yield clock(database_time_nanos)
+    if certificate_file:
+        yield certificate(Path(certificate_file), time.time_ns())
+
+
+def certificate(file: Path, now_nanos: int) -> CheckResult:
+    """Judge the end of the certificate that commands here show to meta."""
+    name, validity = "certificate", first_due([file])
+    if not validity.ends_at_nanos:
+        return CheckResult(AREA, name, CheckVerdict.NEEDS, f"{file} cannot be read as PEM")
+    step = "replace SEGPLANE_META_CERT_FILE and its key"
+    remaining_nanos = validity.ends_at_nanos - now_nanos
+    if remaining_nanos <= 0:
+        text = f"{file} ended {span(-remaining_nanos)} ago: meta closes the connection"
+        return CheckResult(AREA, name, CheckVerdict.NEEDS, text, step)
+    text = f"{file} ends in {span(remaining_nanos)}"
+    is_due = now_nanos >= validity.renewal_due_nanos
+    return judged(AREA, name, text, text if is_due else "", is_warning=True, next_step=step)
 
 
 def java() -> CheckResult:

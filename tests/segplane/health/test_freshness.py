@@ -87,5 +87,10 @@ def test_what_could_be_merged_has_no_nursery_after_150_seconds(
     assert [seen.datasets[0].stage, silent.datasets[0].stage] == [with_nursery, without]
 
 
+@pytest.mark.parametrize("stage", [pb.MERGE_STAGE_PARKED, pb.MERGE_STAGE_AWAITS_RECONCILE])
+def test_a_stage_that_only_a_person_ends_needs_one_at_once(stage: pb.MergeStage.ValueType) -> None:
+    assert [late.age_nanos for late in judged(dataset("web", SECOND, stage)).late] == [SECOND]
+
+
 def test_what_was_committed_this_moment_waits() -> None:
     assert judged(dataset("web", 0)).datasets[0].age_nanos == 1

@@ -89,7 +89,9 @@ def _bucket(facts: "MetaFacts") -> "Iterator[CheckResult]":
 def _machine(facts: "MetaFacts") -> "Iterator[CheckResult]":
     from segplane.health.doctor import machine
 
-    yield from machine.examine(facts.database_time_nanos)
+    yield from machine.examine(
+        facts.database_time_nanos, os.environ.get("SEGPLANE_META_CERT_FILE", "")
+    )
 
 
 def _data(diagnosis: "Diagnosis") -> dict[str, object]:

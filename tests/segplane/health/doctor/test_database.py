@@ -58,6 +58,10 @@ def test_the_facts_of_a_real_database_are_judged(meta_server: MetaServer) -> Non
             "rights",
             CheckVerdict.NEEDS,
         ),
+        ({"answer_secs": database.ANSWER_SECS_MAX}, "speed", CheckVerdict.OK),
+        ({"answer_secs": 2 * database.ANSWER_SECS_MAX}, "speed", CheckVerdict.WARNING),
+        ({"lock_waits": 3, "lock_wait_secs": 0.9}, "speed", CheckVerdict.OK),
+        ({"lock_waits": 3, "lock_wait_secs": 2.5}, "speed", CheckVerdict.WARNING),
         ({"standbys": [Standby("b", "streaming", 0.2)]}, "standby b", CheckVerdict.OK),
         ({"standbys": [Standby("b", "streaming", 90.0)]}, "standby b", CheckVerdict.WARNING),
         ({"standbys": [Standby("b", "catchup", 0.1)]}, "standby b", CheckVerdict.WARNING),
@@ -94,9 +98,14 @@ def test_a_role_that_was_not_granted_a_new_table_is_named(meta_server: MetaServe
             granted = next(r for r in read(meta_server).roles if r.role == role)
             connection.execute(f"REVOKE INSERT ON visibility_counts FROM {role}")
             lacking = next(r for r in read(meta_server).roles if r.role == role)
+            policy = "callers ON visibility_counts AS RESTRICTIVE"
+            connection.execute(f"CREATE POLICY {policy} TO {role} USING (true)")
+            after_policy = read(meta_server).roles
         finally:
             connection.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
 
     assert [reader.role for reader in readers if reader.role == role] == []
     assert list(granted.lacking) == []
     assert list(lacking.lacking) == ["visibility_counts"]
+    # The role of tenants' callers has fewer rights on purpose.
+    assert [callers.role for callers in after_policy if callers.role == role] == []

@@ -1,12 +1,14 @@
 """Checks of this machine."""
 
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from segplane.health.doctor import machine
 from segplane.health.doctor.verdicts import CheckVerdict
+from tests.support.certificates import Authority
 
 SECOND = 10**9
 
@@ -55,3 +57,24 @@ def test_without_the_time_of_the_database_the_clock_is_not_checked() -> None:
 def test_disk_and_memory_of_this_machine_are_read(tmp_path: Path) -> None:
     assert "are free" in machine.free_disk(tmp_path).text
     assert "GiB are" in machine.memory_limit().text
+
+
+@pytest.mark.parametrize(
+    ("days", "verdict"),
+    [(-1, CheckVerdict.NEEDS), (13, CheckVerdict.WARNING), (15, CheckVerdict.OK)],
+)
+def test_a_certificate_is_judged_by_its_end(
+    tmp_path: Path, days: int, verdict: CheckVerdict
+) -> None:
+    now = datetime.now(UTC)
+    valid = (now - timedelta(days=300), now + timedelta(days=days))
+    files = Authority(tmp_path / "authority").issue("operator", valid=valid)
+
+    check = machine.certificate(files.cert, time.time_ns())
+
+    assert check.verdict is verdict
+    assert str(files.cert) in check.text
+
+
+def test_a_certificate_that_cannot_be_read_needs_a_person(tmp_path: Path) -> None:
+    assert machine.certificate(tmp_path / "no", 1).verdict is CheckVerdict.NEEDS

@@ -14,6 +14,7 @@ from typing import NoReturn, Protocol, TypeVar
 
 import structlog
 
+from dataplane.costs.process import METER
 from dataplane.processes.task_processes import TaskProcesses
 from meta.process.exits import ConfigError, fail
 from segments.errors import RunnerDied, RunnerUnusable, StoreError, StoreUnavailable
@@ -83,6 +84,8 @@ def open_runner(settings: SparkSettings) -> TaskRunner:
     from segments.spark.session import open_session
 
     jobs = SparkJobs(open_session(settings), settings)
+    if jobs.java_process_id is not None:
+        METER.include(jobs.java_process_id)
     log.info(RUNNER_STARTED, **asdict(jobs.application))
     return jobs
 

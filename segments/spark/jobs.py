@@ -57,6 +57,11 @@ class SparkJobs:
         # Labels of the tasks that run.
         self._labels: set[str] = set()
 
+    @property
+    def java_process_id(self) -> int | None:
+        """Process id of the JVM; None if another program has started it."""
+        return self._java_process.pid if self._java_process is not None else None
+
     def run(self, function: Callable[[T], R], item: T, label: str = "", description: str = "") -> R:
         """Run one task and return its result; `cancel` finds it by its label.
 

@@ -1,5 +1,8 @@
 """The runner that a master names."""
 
+import subprocess
+import sys
+
 import pytest
 from structlog.testing import capture_logs
 
@@ -37,3 +40,27 @@ def test_spark_properties_of_a_master_without_spark_are_reported_as_ignored() ->
     ]
     assert (warning["event"], warning["log_level"]) == ("spark_conf_ignored", "warning")
     assert warning["properties"] == "spark.executor.memory, spark.ui.enabled"
+
+
+@pytest.mark.spark
+@pytest.mark.long
+def test_the_cpu_time_of_a_driver_s_jvm_counts_as_that_of_its_process() -> None:
+    program = """
+import time
+from dataplane.costs.process import METER
+from dataplane.costs.spent import cpu_micros_of
+from dataplane.task_runner import open_runner
+from segments.spark.settings import SparkSettings
+
+runner = open_runner(SparkSettings("test", "local[1]"))
+before = METER._now().cpu_micros
+print(before - time.process_time_ns() // 1_000, cpu_micros_of(runner.java_process_id))
+runner.close()
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+    )
+
+    of_children, of_java = map(int, ended.stdout.splitlines()[-1].split())
+    assert of_children > 500_000
+    assert of_children == pytest.approx(of_java, rel=0.2)

@@ -2355,6 +2355,7 @@ class TenantUsage(_message.Message):
     RECORDS_FIELD_NUMBER: _builtins.int
     BYTES_STORED_FIELD_NUMBER: _builtins.int
     LIVE_DATASETS_FIELD_NUMBER: _builtins.int
+    BYTES_INGESTED_FIELD_NUMBER: _builtins.int
     tenant_id: _builtins.str
     """Id of the tenant."""
     tenant_name: _builtins.str
@@ -2367,6 +2368,10 @@ class TenantUsage(_message.Message):
     """Bytes of the objects of live segments, now; unset for other months than the current one."""
     live_datasets: _builtins.int
     """Live datasets, now; unset for other months than the current one."""
+    bytes_ingested: _builtins.int
+    """Bytes that collectors took in the month, by the ledger of costs: of a dataset that was moved,
+    those of the days on which the tenant had it.
+    """
     def __init__(
         self,
         *,
@@ -2376,10 +2381,11 @@ class TenantUsage(_message.Message):
         records: _builtins.int = ...,
         bytes_stored: _builtins.int | None = ...,
         live_datasets: _builtins.int | None = ...,
+        bytes_ingested: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_bytes_stored", b"_bytes_stored", "_live_datasets", b"_live_datasets", "bytes_stored", b"bytes_stored", "live_datasets", b"live_datasets"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bytes_stored", b"_bytes_stored", "_live_datasets", b"_live_datasets", "bytes_stored", b"bytes_stored", "live_datasets", b"live_datasets", "month", b"month", "records", b"records", "tenant_id", b"tenant_id", "tenant_name", b"tenant_name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bytes_stored", b"_bytes_stored", "_live_datasets", b"_live_datasets", "bytes_ingested", b"bytes_ingested", "bytes_stored", b"bytes_stored", "live_datasets", b"live_datasets", "month", b"month", "records", b"records", "tenant_id", b"tenant_id", "tenant_name", b"tenant_name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__bytes_stored: _TypeAlias = _typing.Literal["bytes_stored"]  # noqa: Y015
     _WhichOneofArgType__bytes_stored: _TypeAlias = _typing.Literal["_bytes_stored", b"_bytes_stored"]  # noqa: Y015

@@ -210,15 +210,30 @@ def test_the_usage_of_a_tenant_is_that_of_its_datasets(
             number=number,
         )
 
+    execute(
+        meta_server,
+        "INSERT INTO costs SELECT day, t.key, %(dataset)s, kind, 5, 0, 0, 0 FROM tenants t,"
+        " unnest(ARRAY[1, 2]) kind, unnest(ARRAY[current_date, '2026-01-01', '2026-01-31']::date[])"
+        " day WHERE t.name = 'payments'",
+        dataset=made[0],
+    )
+    execute(
+        meta_server,
+        "INSERT INTO cost_months SELECT '2026-01-01', key, %(dataset)s, 2, 7, 0, 0, 0 FROM tenants",
+        dataset=made[0],
+    )
+
     now, january = tenants.usage("payments")
     by_name = {usage.tenant_name: usage for usage in tenants.usage()}
 
     assert (now.records, now.live_datasets, january.records) == (50, 2, 50)
     assert now.bytes_stored > 0
+    assert (now.bytes_ingested, january.bytes_ingested) == (5, 17)
     assert (january.month, january.HasField("bytes_stored")) == ("2026-01", False)
     assert by_name["payments"] == now
     # The default dataset.
     assert (by_name["default"].records, by_name["default"].live_datasets) == (0, 1)
     assert tenants.usage("payments", month="2026-01") == [january]
+    assert tenants.usage("payments", month="0000-01")[0].bytes_ingested == 0
     with pytest.raises(InvalidArgument, match="month"):
         tenants.usage("payments", month="2026-1")

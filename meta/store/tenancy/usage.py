@@ -1,6 +1,7 @@
 """Usage of tenants: the sum of that of their datasets, deleted ones too.
 
 The rows are those of datasets, so a dataset that was moved counts for the tenant that has it now.
+Ingested bytes are those of the ledger, which has the tenant of the day.
 """
 
 from collections.abc import Sequence
@@ -27,8 +28,11 @@ class TenantUsage:
     records: int
     bytes_stored: int | None
     live_datasets: int | None
+    bytes_ingested: int
 
 
+# The number of CostKind of ingestion.
+INGEST = 2
 _THIS_MONTH = "to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM')"
 _RECORDS = f"least(coalesce(sum(u.records), 0), {INT64_MAX})::bigint"
 _NOW = f"""
@@ -38,14 +42,25 @@ _NOW = f"""
       WHERE d.tenant_key = t.key) END AS bytes_stored,
     CASE WHEN m.month = {_THIS_MONTH} THEN (
       SELECT count(*) FROM datasets d
-      WHERE d.tenant_key = t.key AND d.deleted_at IS NULL) END AS live_datasets
+      WHERE d.tenant_key = t.key AND d.deleted_at IS NULL) END AS live_datasets,
+    (SELECT least(coalesce(sum(c.bytes), 0), {INT64_MAX})::bigint
+     FROM (SELECT s.bytes
+           FROM generate_series(m.first, m.first + interval '1 month' - interval '1 day',
+                                interval '1 day') AS d (day)
+             JOIN costs s ON s.day = d.day::date AND s.tenant_key = t.key AND s.kind = {INGEST}
+           UNION ALL SELECT bytes FROM cost_months s
+           WHERE s.month = m.first AND s.tenant_key = t.key AND s.kind = {INGEST}) c
+    ) AS bytes_ingested
 """  # noqa: S608
+# No date is in the year 0.
+_FIRST = "CASE WHEN m.month >= '0001' THEN (m.month || '-01')::date END AS first"
 _OF_MONTH = text(f"""
     SELECT t.id, t.name, m.month, (
       SELECT {_RECORDS} FROM datasets d JOIN dataset_usage u ON u.dataset_id = d.id
       WHERE d.tenant_key = t.key AND u.month = m.month) AS records, {_NOW}
     FROM tenants t
-    CROSS JOIN (SELECT coalesce(cast(:month AS text), {_THIS_MONTH}) AS month) m
+    CROSS JOIN (SELECT coalesce(cast(:month AS text), {_THIS_MONTH}) AS month) n
+    CROSS JOIN LATERAL (SELECT m.month, {_FIRST} FROM (SELECT n.month) m) m
     WHERE t.id = ANY(:tenants) ORDER BY t.id
 """).bindparams(bindparam("tenants", type_=ARRAY(Uuid)))  # noqa: S608
 # The current month has a row even without records.
@@ -54,7 +69,8 @@ _OF_TENANT = text(f"""
       SELECT u.month, u.records FROM tenants t JOIN datasets d ON d.tenant_key = t.key
       JOIN dataset_usage u ON u.dataset_id = d.id WHERE t.id = :tenant
       UNION ALL SELECT {_THIS_MONTH}, 0),
-    m AS (SELECT u.month, {_RECORDS} AS records FROM months u GROUP BY u.month)
+    used AS (SELECT u.month, {_RECORDS} AS records FROM months u GROUP BY u.month),
+    m AS (SELECT m.month, m.records, {_FIRST} FROM used m)
     SELECT t.id, t.name, m.month, m.records, {_NOW}
     FROM tenants t CROSS JOIN m WHERE t.id = :tenant ORDER BY m.month DESC
 """).bindparams(bindparam("tenant", type_=Uuid))  # noqa: S608

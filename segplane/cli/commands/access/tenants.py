@@ -102,9 +102,9 @@ def usage(
     name: Annotated[str | None, Positional(metavar="[NAME]")] = None,
     month: str | None = None,
 ) -> Answer:
-    """Show the records of a tenant by month, or of all tenants in one month.
+    """Show the records and bytes of a tenant by month, or of all tenants in one month.
 
-    A dataset that was moved counts for the tenant that has it now.
+    Records of a dataset that was moved count for the tenant that has it now.
 
     Options:
         name: Only this tenant.
@@ -124,6 +124,7 @@ def usage(
             "tenant": "tenant_name",
             "month": "month",
             "records": "records",
+            "ingested": lambda row: size_text(row.bytes_ingested),
             "stored": _stored,
             "datasets": lambda row: row.live_datasets if row.HasField("live_datasets") else NONE,
         },

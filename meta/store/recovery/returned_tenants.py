@@ -36,9 +36,9 @@ _INSERT = text(f"""
     RETURNING key
 """).bindparams(_ID)  # noqa: S608
 _NUMBERS = text("SELECT id, name_number FROM tenants")
-_LATER = text("SELECT id, name FROM tenants WHERE id = ANY(:ids) FOR UPDATE").bindparams(
-    bindparam("ids", type_=ARRAY(Uuid))
-)
+_LATER = text(
+    "SELECT id, name, name_number FROM tenants WHERE id = ANY(:ids) FOR UPDATE"
+).bindparams(bindparam("ids", type_=ARRAY(Uuid)))
 _FREE = text("UPDATE tenants SET name = 'returned-' || id WHERE id = ANY(:ids)").bindparams(
     bindparam("ids", type_=ARRAY(Uuid))
 )
@@ -82,9 +82,13 @@ def repeat(tx: Transaction, later: Mapping[UUID, tuple[int, NotedName | None]]) 
     cannot be read is suspended. A name that another one has is replaced. Returns their number.
     """
     rows = {row.id: row for row in tx.execute(_LATER, {"ids": list(later)})}
+    # Another server may have changed one since the objects were read.
+    passed = {i for i, row in rows.items() if later[i][0] <= row.name_number}
     # First all of them give up their names: one may have that of another one now.
-    tx.execute(_FREE, {"ids": list(rows)})
+    tx.execute(_FREE, {"ids": [tenant_id for tenant_id in rows if tenant_id not in passed]})
     for tenant_id, (number, noted) in later.items():
+        if tenant_id in passed:
+            continue
         fallback = rows[tenant_id].name if tenant_id in rows else f"returned-{tenant_id}"
         name, state = (noted.name, noted.state) if noted else (fallback, SUSPENDED)
         if state != DELETED and tx.execute(_NAMED, {"name": name}).one_or_none() is not None:
@@ -98,7 +102,7 @@ def repeat(tx: Transaction, later: Mapping[UUID, tuple[int, NotedName | None]]) 
         tx.execute(_REPEAT, values)
         # Behind the trigger, which counts the change.
         tx.execute(_SETTLE, {"id": tenant_id, "number": tenant.name_number, "noted": number})
-    return len(later)
+    return len(later) - len(passed)
 
 
 def find_key(tx: Transaction, tenant_id: str) -> int | None:

@@ -25,7 +25,7 @@ _NUMBERS = text(
     "SELECT id, name_number FROM datasets WHERE id = ANY(:ids) AND purged_at IS NULL"
 ).bindparams(bindparam("ids", type_=ARRAY(Uuid)))
 _TENANTS = text("""
-    SELECT d.tenant_key, d.is_default, d.name, f.id AS former_id, t.id AS target_id
+    SELECT d.tenant_key, d.is_default, d.name_number, f.id AS former_id, t.id AS target_id
     FROM datasets d JOIN tenants f ON f.key = d.tenant_key, tenants t
     WHERE d.id = :dataset AND t.key = :target
 """).bindparams(_DATASET)
@@ -50,7 +50,8 @@ def _repeat(tx: Transaction, dataset_id: UUID, number: int, noted: NotedName) ->
     target = returned_tenants.find_key(tx, noted.tenant_id)
     target = returned_tenants.awaited_key(tx) if target is None else target
     row = tx.execute(_TENANTS, {"dataset": dataset_id, "target": target}).one()
-    if row.tenant_key == target or row.is_default:
+    # Another server may have changed it since the object was read.
+    if row.tenant_key == target or row.is_default or number <= row.name_number:
         return False
     links.remove_of_dataset(tx, dataset_id)
     while routed := dataset_moves.routed_tokens(tx, dataset_id):

@@ -23,6 +23,8 @@ PAGES = {
     "pipeline": "/ui/pipeline",
     "streams": "/ui/streams",
     "metrics": f"/ui/metrics?{HOUR}&name=http.requests&by=attributes.http.route",
+    "query": "/ui/query?q=web+|+summarize+count()+by+signal,+service_name",
+    "dataset": "/ui/dataset?dataset=orders",
     "versions": "/ui/dataset/versions?dataset=orders",
     "access": "/ui/access",
 }

@@ -38,9 +38,9 @@ def _metrics() -> Iterator[Row]:
         yield {**columns, **_POINT, "metric_name": "memory", "metric_type": "gauge",
                "metric_unit": "MiB", "value_double": memory,
                "metric_description": HOSTILE}  # fmt: skip
-        for route, each in (("/cart", 90), ("/checkout", 30 + minute % 9)):
+        for route, value in (("/cart", 90 * minute), ("/checkout", 60 * minute + 5 * (minute % 9))):
             yield {**columns, **_POINT, "metric_name": "http.requests", "metric_type": "sum",
-                   "is_monotonic": True, "aggregation_temporality": 2, "value_long": each * minute,
+                   "is_monotonic": True, "aggregation_temporality": 2, "value_long": value,
                    "attributes": json.dumps({"http.route": route})}  # fmt: skip
 
 

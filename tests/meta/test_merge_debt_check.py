@@ -1,4 +1,4 @@
-"""What a server reports of merges that are behind."""
+"""The check of merges that are behind, which a server reports."""
 
 from meta.commits.merge_debts import MergeDebts
 from meta.commits.transactions import Transactions

@@ -21,6 +21,7 @@ ALLOWED = {
     "store/merging/merge_failures.py": (1, "the end of a back-off, moved likewise"),
     "store/merging/merge_planning.py": (2, "the age filters of a call are by the clock as it is"),
     "store/streams/nursery_shards.py": (1, "the end of a lease, moved when the clock steps back"),
+    "store/checks/server_facts.py": (1, "an age that is shown to people, and ends nothing"),
     "store/checks/object_checks.py": (1, "the end of a lease, moved when the clock steps back"),
     "store/damage/parked_streams.py": (1, "an age that is shown to people, and ends nothing"),
     "store/pins/pins.py": (3, "the end of a lease, moved when the clock steps"),

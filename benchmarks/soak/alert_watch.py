@@ -27,7 +27,7 @@ class AlertWatch:
             return []
         alerts = sorted(self.server.alerts_so_far())
         print(f"{len(alerts)} alerts were pending or firing", flush=True)
-        return [f"alert {name} was {state}" for name, state in alerts]
+        return [f"alert {text}" for text in alerts]
 
 
 @contextmanager

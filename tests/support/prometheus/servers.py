@@ -18,6 +18,7 @@ from tests.support.prometheus.programs import program
 from tests.support.waiting import wait_until
 
 _REQUEST_SECS_MAX = 30.0
+_COMMON_LABELS = {"__name__", "installation", "severity", "job"}
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,20 @@ class PrometheusServer:
                 alerts.setdefault(alert["labels"]["alertname"], []).append(alert["labels"])
         return alerts
 
-    def alerts_so_far(self) -> set[tuple[str, str]]:
-        """Return name and state of every alert that was pending or firing in the last day."""
+    def alerts_so_far(self) -> set[str]:
+        """Return a text for every alert that was pending or firing in the last day.
+
+        It has the state, the name and the labels that tell it from others of its name.
+        """
         series = self.query("count_over_time(ALERTS[1d])")
-        return {(s["metric"]["alertname"], s["metric"]["alertstate"]) for s in series}
+        return {_alert_text(dict(each["metric"])) for each in series}
+
+
+def _alert_text(labels: dict[str, str]) -> str:
+    """Describe an alert of a series ALERTS."""
+    name, state = labels.pop("alertname"), labels.pop("alertstate")
+    others = " ".join(f"{key}={labels[key]}" for key in sorted(labels.keys() - _COMMON_LABELS))
+    return f"{name} was {state}{f': {others}' if others else ''}"
 
 
 @contextmanager

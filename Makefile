@@ -113,13 +113,17 @@ test-readers: $(READY) ## The half of the tests that is about readers: KQL, quer
 	$(BIN)/python -m pytest -n 3 --dist loadscope $(READERS_TESTS)
 
 test-long: $(READY) ## The tests that need several seconds each, and tables with all their cases
-	ALL_EXAMPLES=1 $(BIN)/python -m pytest -n 3 --dist loadscope -m "long and not slow and not scale and not readers and not browser" $(addprefix --ignore=,$(LINTED))
+	ALL_EXAMPLES=1 $(BIN)/python -m pytest -n 3 --dist loadscope -m "long and not slow and not scale and not readers and not browser and not alerts" $(addprefix --ignore=,$(LINTED))
 
 test-slow: $(READY) ## The tests that need minutes each, and the property tests with all their examples
-	ALL_EXAMPLES=1 $(BIN)/python -m pytest -m "slow or (hypothesis and not scale and not readers and not browser)"
+	ALL_EXAMPLES=1 $(BIN)/python -m pytest -m "slow or (hypothesis and not scale and not readers and not browser and not alerts)"
 
 test-restricted: $(READY) ## The tests of meta and its contract with meta as the Postgres role that may only serve
 	$(BIN)/python -m pytest -n 3 --dist loadscope --restricted-role tests/meta tests/contract tests/property
+
+.PHONY: test-alerts
+test-alerts: prometheus ## The alerts of deploy/, each fired by its cause in a real Prometheus over a running stack (25 minutes)
+	$(BIN)/python -m pytest -m alerts tests/deploy
 
 # Mutants are made by the operators of Cosmic Ray, in an environment of its own; our own driver draws
 # the sample and gives each mutant the tests that run its line, by Coverage.

@@ -1,6 +1,7 @@
 """The sections of docs/alerts.md, from the table of alerts: `make gen`.
 
-The page's prose is written by hand. The alerts of each group stand between the marks of its name.
+The page's prose is written by hand. The alerts of each group stand between the marks of its name,
+and those that `make test-alerts` does not fire in a table.
 """
 
 import re
@@ -10,6 +11,7 @@ from pathlib import Path
 from segplane.deploy import durations
 from segplane.deploy.alerts import GROUPS
 from segplane.deploy.alerts.alert import Alert
+from tests.deploy.not_made import NOT_MADE
 
 
 def page(text: str) -> str:
@@ -18,7 +20,9 @@ def page(text: str) -> str:
         sections = "\n".join(map(_section, alerts))
         mark = re.compile(f"(?<=<!-- {name} -->).*(?=<!-- /{name} -->)", re.DOTALL)
         text = mark.sub(f"\n\n{sections}\n".replace("\\", r"\\"), text)
-    return text
+    rows = "\n".join(f"| [{name}](#{name.lower()}) | {why} |" for name, why in NOT_MADE.items())
+    table = f"\n\n| Alert | Its cause |\n|---|---|\n{rows}\n"
+    return re.sub("(?s)(?<=<!-- not made -->).*(?=<!-- /not made -->)", table, text)
 
 
 def _section(alert: Alert) -> str:

@@ -60,7 +60,11 @@ def test_a_profile_has_address_and_token_and_option_and_environment_come_first(
     assert run(*listing).exit_code == 0
     assert run("--profile", "here", *listing, SEGPLANE_CLI_PROFILE="away").exit_code == 0
     assert run(*listing, SEGPLANE_CLI_PROFILE="away").exit_code == 3
-    assert run(*listing, SEGPLANE_META_ADDRESS="127.0.0.1:1").exit_code == 3
+    by_environment = {
+        "SEGPLANE_META_ADDRESS": guard.address,
+        "SEGPLANE_META_AUTH_TOKEN": token.read_text(),
+    }
+    assert run("--profile", "away", *listing, **by_environment).exit_code == 0
     assert run("--profile", "away", *listing, "--meta-address", guard.address).exit_code == 1
     # An environment's token stands before the profile's.
     assert run(*listing, SEGPLANE_META_AUTH_TOKEN="wrong").exit_code == 1

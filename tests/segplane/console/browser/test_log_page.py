@@ -126,4 +126,6 @@ def test_the_histogram_is_a_page_without_scripts(open_tab: OpenTab) -> None:
     page.get_by_text("Histogram as a table").click()
     assert page.locator("table[data-histogram] tbody tr").count() > 10
     page.get_by_role("link", name="ERROR", exact=True).click()
+    # Rows are shown as they come.
+    page.wait_for_load_state()
     assert page.locator("[data-row]").count() == ERRORS

@@ -166,7 +166,7 @@ class LiveReader:
 
     async def _html(self, page: LogsPage, rows: Sequence[LogRow], through: int) -> str:
         rendered = await self._templates.large_page(
-            "live/rows.html", page=page, rows=rows, through=through
+            "logs/rows.html", page=page, rows=rows, first=0, prefix=f"live-{through}"
         )
         return bytes(rendered.body).decode()
 

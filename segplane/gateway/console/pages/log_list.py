@@ -98,7 +98,7 @@ class LogListPages:
             try:
                 piece = b""
                 while not shown or piece:
-                    yield await part("rows", first=shown, rows=reader.rows[shown:])
+                    yield await part("rows", first=shown, prefix="record", rows=reader.rows[shown:])
                     shown = len(reader.rows)
                     piece = await anext(pieces, b"")
                     await to_thread.run_sync(reader.feed, piece)

@@ -17,10 +17,11 @@ _LOCK_PENDING = text("""
 _RAISE = text(f"""
     UPDATE stream_heads h
     SET merged_floor = greatest(h.merged_floor, f.floor), is_pending = f.floor < h.committed_offset
-    FROM (SELECT s.id, {lowest_in("s", "x")} AS floor FROM ingest_streams s
-          JOIN stream_heads x ON x.stream_id = s.id
-          WHERE s.id = ANY(cast(:ids AS uuid[]))) f
-    WHERE h.stream_id = f.id AND (f.floor > h.merged_floor OR f.floor = h.committed_offset)
+    FROM (SELECT s.id, {lowest_in("s", "x")} AS floor FROM unnest(cast(:ids AS uuid[])) AS w (id)
+            -- Looked up: a join might read the heads of all streams.
+            CROSS JOIN LATERAL (SELECT * FROM ingest_streams WHERE id = w.id OFFSET 0) s
+            CROSS JOIN LATERAL (SELECT * FROM stream_heads WHERE stream_id = w.id OFFSET 0) x) f
+    WHERE h.stream_id = f.id AND h.stream_id = ANY(cast(:ids AS uuid[])) AND (f.floor > h.merged_floor OR f.floor = h.committed_offset)
     RETURNING is_pending
 """)  # noqa: S608
 

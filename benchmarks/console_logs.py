@@ -74,7 +74,7 @@ def run() -> list[Result]:
     """Measure rows and histograms of each search."""
     files = ten_million_logs(FOLDER)
     results = []
-    with served(files) as gateway:
+    with served(files) as (gateway, _):
         browser = Browser(gateway)
         for search in SEARCHES:
             for part, statement, bar in (
@@ -100,8 +100,8 @@ def run() -> list[Result]:
 
 
 @contextmanager
-def served(files: Files) -> Iterator[BenchGateway]:
-    """Serve the segments as dataset `web`, with a console."""
+def served(files: Files) -> Iterator[tuple[BenchGateway, Callable[[Files], None]]]:
+    """Serve the segments as dataset `web`, with a console; gives a call that adds segments too."""
     # Beside the segments, which are linked.
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         objects = Path(folder)
@@ -115,7 +115,7 @@ def served(files: Files) -> Iterator[BenchGateway]:
             dataset = client.catalog.CreateDataset(request).id
             save_files(client, dataset, objects, files)
             with bench_gateway(server.address, console) as gateway:
-                yield gateway
+                yield gateway, partial(save_files, client, dataset, objects)
 
 
 class Browser:
@@ -128,7 +128,7 @@ class Browser:
             connection.request("GET", f"/ui/login?code={code}")
             reply = connection.getresponse()
             assert reply.status == 303, reply.read()
-            self._cookie = (reply.headers["set-cookie"] or "").partition(";")[0]
+            self.cookie = (reply.headers["set-cookie"] or "").partition(";")[0]
 
     def load(self, address: str) -> str:
         """Load a page; tell when its first rows and its last byte came, in milliseconds."""
@@ -136,7 +136,7 @@ class Browser:
         first, body = 0.0, b""
         # Between two pages the gateway may close a connection that is kept.
         with closing(self._gateway.connect()) as connection:
-            connection.request("GET", address, headers={"Cookie": self._cookie})
+            connection.request("GET", address, headers={"Cookie": self.cookie})
             reply = connection.getresponse()
             assert reply.status == 200, reply.read()
             while piece := reply.read1(65_536):

@@ -25,13 +25,13 @@ from segplane.stack.postgres import EmbeddedPostgres
 
 RELEASE = "0.3.0"
 PYTHON = Path(__file__).parents[1] / "build/releases" / RELEASE / "env/bin/python"
-STARTS, PAIRS_OF_START = 6, 5
+STARTS, PAIRS_OF_START = 15, 2
 PAIRS = STARTS * PAIRS_OF_START
 # Of 30 sorted ratios, the 10th and the 21st enclose the median with a probability of 95.7 %.
 LOWER_RANK, UPPER_RANK = 10, 21
-BAR = 1.03
+BAR = 1.05
 CALLERS = 64
-COMMITS, REGISTRATIONS, FIND_SECS = 100, 60, 2.0
+COMMITS, REGISTRATIONS, FIND_SECS = 250, 100, 4.0
 BACKLOG = 100
 SEGMENTS = 100_000
 
@@ -73,6 +73,8 @@ def run() -> list[Result]:
             ):
                 for name, load in loads.items():
                     pairs[name] += _pairs(ours, theirs, postgres.pid, load)
+                    median = statistics.median(mine / other for mine, other in pairs[name])
+                    print(f"  {name}: {median:.3f} after {len(pairs[name])} pairs", flush=True)
         return [_result(name, _enclosed(each)) for name, each in pairs.items()]
 
 

@@ -6,7 +6,7 @@ from typing import TextIO
 
 import click
 
-from segplane.cli.profiles import VARIABLE
+from segplane.cli.environment.profiles import VARIABLE
 from segplane.cli.top_level import TopLevel
 
 HELP = """

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 from segplane.cli.connection import usage
-from segplane.cli.messages import MetaClient, catalog_pb2, common_pb2
+from segplane.cli.messages import MetaClient, catalog_pb2, common_pb2, resources_pb2
 from segplane.cli.parameters import Option, Positional
 
 TIME_HELP = "RFC 3339, or an age such as 90m or 7d."
-Dataset = Annotated[str, Positional(metavar="NAME", help="Dataset name.")]
+Dataset = Annotated[str, Positional(metavar="NAME", help="Dataset name.", names_of="datasets")]
 OnlyDataset = Annotated[str | None, Option("--dataset", help="Only this dataset.")]
 Start = Annotated[str | None, Option(help=f"From this event time on. {TIME_HELP}")]
 End = Annotated[str | None, Option(help=f"Up to this event time. {TIME_HELP}")]
@@ -38,6 +38,23 @@ def dataset_id(client: MetaClient, name: str) -> str:
     if not name:
         return ""
     return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name)).id
+
+
+def ingest_token_id(client: MetaClient, name: str) -> str:
+    """Return the id of an ingest token that is given by its name or id. Raises NotFound."""
+    from meta.errors import NotFound
+    from segments.ids import is_canonical_uuid
+
+    if is_canonical_uuid(name):
+        return name
+    # In the order of names none comes before it.
+    request = resources_pb2.ListResourcesRequest(
+        kind=resources_pb2.RESOURCE_KIND_INGEST_TOKEN, name_from=name, limit=1
+    )
+    items = client.resources.ListResources(request).items
+    if not items or items[0].name != name:
+        raise NotFound(f"there is no ingest token {name!r} that is not revoked")
+    return str(items[0].id)
 
 
 def require_loss_accepted(is_accepted: bool, what: str) -> None:

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Sequence
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -11,7 +12,10 @@ import click
 
 
 class Option:
-    """Names, help and bounds of an option; what is not given follows from the parameter."""
+    """Names, help and bounds of an option; what is not given follows from the parameter.
+
+    `names_of` is the noun whose names shells complete; parameters called `dataset` need none.
+    """
 
     kind: type[click.Parameter] = click.Option
 
@@ -23,8 +27,10 @@ class Option:
         envvar: str | Sequence[str] | None = None,
         min: float | None = None,
         max: float | None = None,
+        names_of: str = "",
     ) -> None:
         self.names, self.help, self.metavar, self.envvar = names, help, metavar, envvar
+        self.names_of = names_of
         self.bounds = {} if min is max is None else {"min": min, "max": max}
 
 
@@ -67,6 +73,8 @@ def click_parameter(parameter: inspect.Parameter, help_: str | None) -> click.Pa
         "envvar": given.envvar,
         "type": _type(type_, given.bounds),
     }
+    if noun := given.names_of or ("datasets" if parameter.name == "dataset" else ""):
+        attributes["shell_complete"] = partial(_names_that_begin, noun)
     if given.kind is click.Argument:
         attributes["nargs"] = -1 if is_list else 1
         return click.Argument([parameter.name], **attributes)
@@ -74,6 +82,15 @@ def click_parameter(parameter: inspect.Parameter, help_: str | None) -> click.Pa
     if type_ is bool:
         attributes["is_flag"] = True
     return click.Option([*(given.names or _names(parameter, type_)), parameter.name], **attributes)
+
+
+def _names_that_begin(
+    noun: str, context: click.Context, _: click.Parameter, begin: str
+) -> list[str]:
+    # Commands have no need of it.
+    from segplane.cli.environment.completion import names_that_begin
+
+    return names_that_begin(noun, context, begin)
 
 
 def _names(parameter: inspect.Parameter, type_: object) -> tuple[str, ...]:

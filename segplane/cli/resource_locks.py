@@ -1,6 +1,7 @@
 """Locks on the command line: `lock` and `unlock` of every noun that is a resource."""
 
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -10,9 +11,10 @@ from segplane.cli.care import Kind
 from segplane.cli.connection import refusal, usage
 from segplane.cli.messages import MetaClient
 from segplane.cli.messages import resources_pb2 as pb
-from segplane.cli.options import nanos_of
+from segplane.cli.options import ingest_token_id, nanos_of
 from segplane.cli.output import Answer
 from segplane.cli.parameters import Option, Positional
+from segplane.cli.secret_files import SecretFile, secret_output
 
 STDIN = "-"
 _SECRET_BYTES = 32
@@ -20,7 +22,7 @@ NOT_WITNESSED = (
     "this meta keeps no witness in the bucket: a database that is restored from a backup of before"
     " the lock does not know it"
 )
-Name = Annotated[str, Positional(help="Name or id; a token has only an id.")]
+Name = Annotated[str, Positional(help="Name or id.")]
 Reason = Annotated[str, Option("--reason", help="Shown to everybody whom the lock refuses.")]
 
 
@@ -30,6 +32,7 @@ def lock(
     name: Name,
     reason: Reason,
     until: Annotated[str | None, Option(metavar="TIME")] = None,
+    output: SecretFile = None,
 ) -> Answer:
     """Refuse every change and deletion of it. The token that ends the lock is printed once.
 
@@ -44,19 +47,21 @@ def lock(
     # Made here, so that the client may repeat a call whose answer is lost.
     token = f"lock_{random_bytes(_SECRET_BYTES).hex()}"
     request = pb.LockResourceRequest(
-        resource=reference(kind, name), reason=reason, token_digest=token_name(token)
+        resource=reference(client, kind, name), reason=reason, token_digest=token_name(token)
     )
     if until is not None:
         request.ends_at_nanos = _end_of(until)
-    try:
-        reply = client.resources.LockResource(request)
-    except (Unavailable, DeadlineExceeded) as error:
-        raise refusal(f"{error.message}; if it is locked, its token is {token}") from error
-    reply.token = token
-    notes = ["keep this token: it is printed once"]
+    with secret_output(output) as secret:
+        try:
+            reply = client.resources.LockResource(request)
+        except (Unavailable, DeadlineExceeded) as error:
+            kept = secret.kept(token)
+            raise refusal(f"{error.message}; if it is locked, its token is {kept}") from error
+        reply.token = token
+        answer = secret.answer(reply, "token", ["keep this token: it is printed once"])
     if not reply.is_witnessed:
-        notes.append(NOT_WITNESSED)
-    return Answer(reply, [token], notes)
+        answer = replace(answer, notes=[*answer.notes, NOT_WITNESSED])
+    return answer
 
 
 def unlock(
@@ -76,18 +81,20 @@ def unlock(
     """
     if break_lock == (token_file is not None):
         raise usage("give --token-file, or --break with --reason")
-    ref = reference(kind, name)
+    ref = reference(client, kind, name)
     if token_file is None:
         return Answer(client.resources.BreakLock(pb.BreakLockRequest(resource=ref, reason=reason)))
     request = pb.UnlockResourceRequest(resource=ref, token=text_of(token_file).strip())
     return Answer(client.resources.UnlockResource(request))
 
 
-def reference(kind: Kind, name: str) -> "pb.ResourceRef":
-    """Return how messages name a resource."""
+def reference(client: MetaClient, kind: Kind, name: str) -> "pb.ResourceRef":
+    """Return how messages name a resource; a token is looked up. Raises NotFound."""
     from segments.ids import is_canonical_uuid
 
-    if kind is Kind.INGEST_TOKEN or is_canonical_uuid(name):
+    if kind is Kind.INGEST_TOKEN:
+        name = ingest_token_id(client, name)
+    if is_canonical_uuid(name):
         return pb.ResourceRef(kind=kind.number, id=name)
     return pb.ResourceRef(kind=kind.number, name=name)
 

@@ -11,8 +11,8 @@ from typing import Any
 import click
 from click.exceptions import Exit
 
-from segplane.cli import profiles
 from segplane.cli.connection import EXIT_USAGE
+from segplane.cli.environment import profiles
 
 # The code for shells of a process that SIGINT ends.
 EXIT_INTERRUPTED = 130
@@ -110,6 +110,7 @@ COMMANDS = {
     },
     "repair.losses": {"losses": "List the records that operators have accepted to lose."},
     "run.config": {"config": "Show the settings of processes."},
+    "run.completion": {"completion": "Complete commands, options and names in your shell."},
     "run.spark_env": {"spark-env": "Pack this environment's packages for executors of Spark."},
     "run.version": {"version": "Print the version."},
 }

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from segplane.cli.process_settings import Process
+from segplane.cli.environment.process_settings import Process
 
 DEADLINE_SECS = 60
 

@@ -43,6 +43,24 @@ def test_show_names_who_created_and_changed_an_entry(run: RunCommand) -> None:
     )
 
 
+def test_an_ingest_token_is_named_and_so_are_its_datasets(run: RunCommand) -> None:
+    for name in ("web", "mobile"):
+        run("datasets", "create", name)
+    run("tokens", "create", "shop", "--dataset", "web")
+    run("tokens", "create", "shop-eu", "--dataset", "web")
+
+    assert run("tokens", "route", "shop", "--traces", "mobile").exit_code == 0
+    shown = run("tokens", "show", "shop").stdout
+    assert [line.split()[1] for line in shown.splitlines() if line.startswith(("logs", "tr"))] == [
+        "web",
+        "mobile",
+    ]
+    assert run("tokens", "lock", "shop", "--reason", "an audit").exit_code == 0
+    assert "an audit" in run("tokens", "revoke", "shop").stderr
+    assert run("tokens", "revoke", "shop-eu").exit_code == 0
+    assert "no ingest token 'sho'" in run("tokens", "show", "sho").stderr
+
+
 def test_a_wrong_lifetime_is_one_line(run: RunCommand) -> None:
     refused = run("access", "create", "--role", "reader", "--subject", "x", "--expires", "soon")
 

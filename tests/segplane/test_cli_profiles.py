@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from meta.config import Settings
 from meta.roles import Role
 from segplane.__main__ import app
-from segplane.cli import profiles
+from segplane.cli.environment import profiles
 from tests.support.meta.guarded import GuardedServer, guarded
 
 Run = Callable[..., Result]

@@ -161,7 +161,7 @@ def test_a_context_is_read_from_stdin(meta_server: MetaServer, resources: Resour
         (("list", "pins"), 2, "'pins' is not one of"),
         (("update", "datasets", "missing", "--note", "n"), 1, "NOT_FOUND"),
         (("update", "views", "missing", "--label", "a=b"), 1, "there is no such view"),
-        (("update", "tokens", "no-id", "--note", "n"), 1, "is not a UUID"),
+        (("update", "tokens", "missing", "--note", "n"), 1, "there is no ingest token"),
         (("update", "views", "missing", "--title", "t"), 1, "title"),
     ],
 )

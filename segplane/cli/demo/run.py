@@ -21,7 +21,7 @@ from segplane.cli.demo import shop
 from segplane.cli.demo.proof import DemoFailed, check_records, check_table
 from segplane.cli.demo.relay import Relay, RequestLog
 from segplane.cli.demo.sources import LOG_ROOTS, export_of, find_lines
-from segplane.cli.process_settings import require_valid
+from segplane.cli.environment.process_settings import require_valid
 from segplane.fsck import catalog_check
 from segplane.query.engine import QueryLimits
 from segplane.query.runs import Ask

@@ -55,6 +55,8 @@ def test_pins_hold_versions(console: GatewayServer, segments: SegmentWriter) -> 
 
     page = opened(console, "ui/dataset/versions?dataset=web")
 
+    # The page is read for each person.
+    assert "people with the same rights" not in page.text
     row = row_of(page, "<b>report")
     assert row.startswith(f"{pinned.pin.version:,} <b>report ")
     assert row.endswith(f" 0 Query at version {pinned.pin.version}")

@@ -11,6 +11,7 @@ from segplane.cli.messages import operations_pb2 as pb
 from segplane.cli.nouns import Noun, pages
 from segplane.cli.output import Answer
 from segplane.cli.parameters import Option
+from segplane.cli.secret_files import SecretFile, secret_output
 
 access: "Noun[pb.AccessToken]" = Noun(
     "access",
@@ -37,6 +38,7 @@ def create(
     subject: Annotated[str, Option()],
     expires: Annotated[str, Option(metavar="DURATION")] = "90d",
     dataset: list[str] | None = None,
+    output: SecretFile = None,
 ) -> Answer:
     """Create a token. Its secret is printed once and not stored.
 
@@ -58,9 +60,10 @@ def create(
             request.expires_secs = int(parse_age(expires).total_seconds())
         except ValueError as error:
             raise usage(f"--expires: {error}") from None
-    reply = client.operations.CreateAccessToken(request)
-    note = f"access token {reply.token.id}; keep the line above, it is not stored"
-    return Answer(reply, [reply.plaintext_token], [note])
+    with secret_output(output) as secret:
+        reply = client.operations.CreateAccessToken(request)
+        note = f"access token {reply.token.id}; keep the line above, it is not stored"
+        return secret.answer(reply, "plaintext_token", [note])
 
 
 @access.lists

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def usage(
     client: MetaClient,
-    names: Annotated[list[str] | None, Positional(metavar="[NAME]...")] = None,
+    names: Annotated[list[str] | None, Positional(metavar="[NAME]...", names_of="datasets")] = None,
     all_tenants: bool = False,
 ) -> Answer:
     """Count the records that datasets took this month (UTC), with their limit.

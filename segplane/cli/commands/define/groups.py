@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 
-Group = Annotated[str, Positional(help="The group.", metavar="NAME")]
+Group = Annotated[str, Positional(help="The group.", metavar="NAME", names_of="groups")]
 
 groups: "Noun[resources_pb2.Resource]" = Noun(
     "groups",

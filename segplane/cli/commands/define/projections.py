@@ -10,7 +10,7 @@ from segplane.cli.options import schema_id
 from segplane.cli.output import Answer
 from segplane.cli.parameters import Positional
 
-Name = Annotated[str, Positional(help="The projection.")]
+Name = Annotated[str, Positional(help="The projection.", names_of="projections")]
 Text = Annotated[str, Positional(help="Operators in KQL, such as: where body != ''.")]
 
 projections: "Noun[catalog_pb2.Projection | catalog_pb2.GetProjectionResponse]" = Noun(

@@ -103,7 +103,7 @@ def update(
         expected_version: Change it only if it still has this version: `version` here,
             `resource_version` of `show`, with --json.
     """
-    ref = reference(kind, name)
+    ref = reference(client, kind, name)
     change: dict[str, Any] = {
         "title": title,
         "note": note,

@@ -10,7 +10,7 @@ from segplane.cli.nouns import Noun, pages
 from segplane.cli.output import Answer, listing
 from segplane.cli.parameters import Option, Positional
 
-Name = Annotated[str, Positional(help="The schema.")]
+Name = Annotated[str, Positional(help="The schema.", names_of="schemas")]
 
 schemas: "Noun[catalog_pb2.Schema]" = Noun(
     "schemas",

@@ -14,9 +14,13 @@ from segplane.cli.parameters import Option, Positional
 if TYPE_CHECKING:
     from kql.sql.engines import EngineName
 
-Name = Annotated[str, Positional(help="The view.")]
-ReadDataset = Annotated[str, Positional(metavar="DATASET", help="The dataset that it reads.")]
-Projection = Annotated[str, Positional(help="The projection that it reads it through.")]
+Name = Annotated[str, Positional(help="The view.", names_of="views")]
+ReadDataset = Annotated[
+    str, Positional(metavar="DATASET", help="The dataset that it reads.", names_of="datasets")
+]
+Projection = Annotated[
+    str, Positional(help="The projection that it reads it through.", names_of="projections")
+]
 DIALECTS = ("duckdb", "spark", "trino")
 
 views: "Noun[catalog_pb2.GetViewResponse]" = Noun(

@@ -10,12 +10,12 @@ import click
 from meta.process.environment import Environment, SettingReading, environment, settings_read
 from meta.process.exits import ConfigError
 from meta.process.setting_names import COMMON, COMMON_ONLY, RENAMED, find_problems
-from segplane.cli import profiles
 from segplane.cli.command import command, group
 from segplane.cli.connection import EXIT_USAGE, usage
+from segplane.cli.environment import profiles
+from segplane.cli.environment.process_settings import Process, installed_loads
 from segplane.cli.output import Answer, table
 from segplane.cli.parameters import Positional
-from segplane.cli.process_settings import Process, installed_loads
 
 app = group()
 

@@ -85,7 +85,9 @@ Ingest token    {token}
   export OTEL_EXPORTER_OTLP_ENDPOINT={http}
   export OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer {token}"
 
-{console}Iceberg         http://{gateway}/iceberg
+{console}Queries         http://{gateway}/v1/query  (KQL, SQL)
+                try: segplane query{hint} 'default | take 10'
+Iceberg         http://{gateway}/iceberg
                 try: segplane iceberg info{folder_hint}{hint}
 meta            {meta}
                 try: segplane status{hint}
@@ -136,7 +138,7 @@ def dev(
         meta_only: Run meta alone, on the embedded Postgres or META_DATABASE_URL.
     """
     from segplane.cli.console import run_until_signal
-    from segplane.cli.process_settings import require_valid
+    from segplane.cli.environment.process_settings import require_valid
     from segplane.stack import config
     from segplane.stack.dev import PARTS, Stack
 

@@ -26,12 +26,16 @@ _NANOS = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[Value]):
-    """Answer of meta, and the time of the call: by a monotonic clock, and as text."""
+    """Answer of meta, and the time of the call: by a monotonic clock, and as text.
+
+    A personal one is of one person's rights alone.
+    """
 
     value: Value
     read_at: float
     time: str
     kept_secs: float = SHARED_SECS
+    is_personal: bool = False
 
 
 class SharedReads:
@@ -64,13 +68,17 @@ class SharedReads:
             return reading
         task = self._running.get(whole_key)
         if task is None:
-            task = asyncio.create_task(self._ask(viewer, read, kept_secs))
+            task = asyncio.create_task(self._ask(viewer, read, kept_secs, is_personal))
             self._running[whole_key] = task
             task.add_done_callback(lambda done: self._end(whole_key, done))
         return await asyncio.shield(task)
 
     async def _ask(
-        self, viewer: Viewer, read: Callable[[MetaClient], Value], kept_secs: float
+        self,
+        viewer: Viewer,
+        read: Callable[[MetaClient], Value],
+        kept_secs: float,
+        is_personal: bool,
     ) -> Reading[Value]:
         def checked(client: MetaClient) -> Value:
             try:
@@ -84,7 +92,8 @@ class SharedReads:
         except NotAllowed as refusal:
             message = f"{refusal}: this page needs the role operator-read or admin"
             raise NotAllowed(message) from None
-        return Reading(value, read_at, text_of(now_nanos // _NANOS * _NANOS), kept_secs)
+        read_time = text_of(now_nanos // _NANOS * _NANOS)
+        return Reading(value, read_at, read_time, kept_secs, is_personal)
 
     def _end(self, key: Hashable, task: "asyncio.Task[Reading[Any]]") -> None:
         del self._running[key]

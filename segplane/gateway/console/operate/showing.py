@@ -32,6 +32,7 @@ async def show(
         read_time=reading.time,
         address=f"{address}?{query}" if query else address,
         refresh_secs=REFRESH_SECS,
-        shared_secs=int(reading.kept_secs),
+        # 0 = the reading is the person's alone.
+        shared_secs=0 if reading.is_personal else int(reading.kept_secs),
         **values,
     )

@@ -1,0 +1,1 @@
+"""The surroundings of a command: profiles, settings of processes, completion by shells."""

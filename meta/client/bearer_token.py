@@ -10,6 +10,9 @@ Metadata: TypeAlias = tuple[tuple[str, str], ...]
 CHECK_SECS = 5.0
 # The metadata by which a call names its tenant.
 TENANT_KEY = "segplane-tenant"
+# In the metadata of the error of a call that has to name one: the caller's subject, and below it
+# the caller's tenants, one a line.
+TENANTS_KEY = "tenants"
 
 
 def fixed(token: str) -> Callable[[], Metadata]:

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from meta.access import DEFAULT, CallerTenant, Principal, in_tenant
-from meta.client.bearer_token import TENANT_KEY
+from meta.client.bearer_token import TENANT_KEY, TENANTS_KEY
 from meta.errors import InvalidArgument, RoleRefused, TenantSuspended
 from meta.roles import TENANT_ROLES, Role
 
 # A caller for each tenant in which the credential has a role; one without a tenant is an operator.
 Rights: TypeAlias = tuple[Principal, ...]
+# The metadata of an error is sent in the headers of a reply.
+_LISTED_CHARACTERS_MAX = 2_000
 # One text for tenants that do not exist and those in which the credential has no role.
 NO_ROLE = f"the credential has no role in the tenant that {TENANT_KEY} names"
 
@@ -53,8 +55,24 @@ def _only(rights: Rights) -> Principal:
         if principal.is_operator:
             return principal
     raise InvalidArgument(
-        f"the credential has roles in several tenants: name one by {TENANT_KEY}", field=TENANT_KEY
+        f"the credential has roles in several tenants: name one by {TENANT_KEY}",
+        field=TENANT_KEY,
+        **{TENANTS_KEY: _listed(rights)},
     )
+
+
+def _listed(rights: Rights) -> str:
+    """The subject of a credential, and a line for each tenant, as calls may name it.
+
+    Not all are listed if there are many.
+    """
+    tenants = [each.tenant for each in rights if each.tenant is not None]
+    lines = [rights[0].subject.removeprefix(f"{tenants[0].reference}/")]
+    for tenant in tenants:
+        line = tenant.name if tenant.name.isascii() else tenant.reference
+        if sum(map(len, lines)) + len(line) < _LISTED_CHARACTERS_MAX:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def _named(rights: Sequence[Principal], tenant_name: str) -> Principal:

@@ -148,8 +148,10 @@ def _check_rules(address: str, tls: ClientTls, drivers: TenantDriver) -> None:
     drivers.create("search")
     wait_until(lambda: _is_answered(lambda: caller("search")), "the tenant is seen")
     assert caller("search") == ("catalog", "search")
-    with pytest.raises(InvalidArgument, match="several tenants"):
+    with pytest.raises(InvalidArgument, match="several tenants") as refused:
         caller("")
+    _, *tenants = refused.value.metadata["tenants"].split("\n")
+    assert tenants == ["payments", "search"]
     # Rules go by names: a tenant that takes one has the rule, tokens follow the tenant.
     drivers.rename("payments", "billing")
     wait_until(lambda: not _is_answered(lambda: caller("payments")), "the new name")

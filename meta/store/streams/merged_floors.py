@@ -21,7 +21,8 @@ _RAISE = text(f"""
             -- Looked up: a join might read the heads of all streams.
             CROSS JOIN LATERAL (SELECT * FROM ingest_streams WHERE id = w.id OFFSET 0) s
             CROSS JOIN LATERAL (SELECT * FROM stream_heads WHERE stream_id = w.id OFFSET 0) x) f
-    WHERE h.stream_id = f.id AND h.stream_id = ANY(cast(:ids AS uuid[])) AND (f.floor > h.merged_floor OR f.floor = h.committed_offset)
+    WHERE h.stream_id = f.id AND h.stream_id = ANY(cast(:ids AS uuid[]))
+      AND (f.floor > h.merged_floor OR f.floor = h.committed_offset)
     RETURNING is_pending
 """)  # noqa: S608
 

@@ -6,6 +6,7 @@ from typing import Protocol
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from segplane.gateway.console import tenancy
 from segplane.gateway.console.forms import read_form
 from segplane.gateway.console.page_slots import PageSlots
 from segplane.gateway.console.pages.access import AccessPages
@@ -22,13 +23,14 @@ from segplane.gateway.console.pages.pipeline import PipelinePages
 from segplane.gateway.console.pages.query import QueryPages
 from segplane.gateway.console.pages.saved_views import SavedViewPages
 from segplane.gateway.console.pages.streams import StreamPages
+from segplane.gateway.console.pages.tenants import TenantPages, choices
 from segplane.gateway.console.pages.traces import TracePages
 from segplane.gateway.console.pages.versions import VersionPages
 from segplane.gateway.console.policy import BrowserPolicy
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import LoginNeeded, Page, Viewer
 from segplane.gateway.http.paths import Paths
-from segplane.gateway.http.refusals import QueryRefusal
+from segplane.gateway.http.refusals import QueryRefusal, TenantNeeded
 from segplane.gateway.http.responses import Endpoint, answered
 from segplane.gateway.queries.service import QueryService
 
@@ -45,6 +47,7 @@ _PAGES = (
         AccessPages,
         MetricPages,
         VersionPages,
+        TenantPages,
     ),
 )
 
@@ -96,6 +99,7 @@ class Console:
         """Answer a request; the name of its route comes with the answer."""
         try:
             self._policy.check(request)
+            request = tenancy.enter(request)
             request.state.server_address = self._policy.address(request)
             name, response = await self._paths.respond(request)
         except QueryRefusal as refusal:
@@ -128,6 +132,9 @@ class Console:
             viewer = await self._visitors.find(request)
         except LoginNeeded as needed:
             return self._visitors.login(request, str(needed))
+        except TenantNeeded as needed:
+            offered = choices(needed, request)
+            return self._templates.page("tenants/choice.html", choices=offered)
         if request.method not in _SAFE_METHODS:
             request.state.form = await read_form(request, viewer.form_token)
         make = partial(page, request, viewer)

@@ -12,6 +12,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
+from segplane.gateway.console import tenancy
 from segplane.gateway.console.logs.page import severity_class, time_text
 from segplane.gateway.console.static_files import StaticFiles
 from segplane.gateway.console.visible_text import Marks, marked, time_element
@@ -31,11 +32,12 @@ _NAVIGATION = {
     "Merges": "/ui/merges",
     "Deletion": "/ui/deletion",
     "Access": "/ui/access",
+    "Tenants": "/ui/tenants",
 }
 # Pages of one dataset, which they are offered with.
 _OF_DATASET = ("Logs", "Traces", "Metrics", "Dataset")
 # Pages about the whole installation, which readers may not see.
-_OF_INSTALLATION = ("Pipeline", "Streams", "Merges", "Deletion", "Access")
+_OF_INSTALLATION = ("Pipeline", "Streams", "Merges", "Deletion", "Access", "Tenants")
 
 
 @pass_context
@@ -93,9 +95,9 @@ class Templates:
 
     def page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Render a template as a response."""
-        html = self._environment.get_template(name).render({"marks": Marks(), **values})
-        # Quotes in data are escaped, so that this is the beginning of an address of the console.
-        return HTMLResponse(html.replace('="/ui/', f'="{self._root}/ui/'), status)
+        frame = {"marks": Marks(), "tenant": tenancy.shown()}
+        html = self._environment.get_template(name).render({**frame, **values})
+        return HTMLResponse(tenancy.addressed(html, self._root), status)
 
     async def large_page(self, name: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Render a template in a thread, so that other requests do not wait for it."""

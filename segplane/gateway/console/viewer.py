@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from segplane.gateway.http.callers import Caller
+from segplane.gateway.http.callers import DEFAULT_TENANT, Caller
 from segplane.gateway.http.readers import ALL_DATASETS, DatasetScope
 
 # Roles that may ask meta for streams, tasks and processes.
@@ -34,6 +34,8 @@ class Viewer:
     @property
     def sees_installation(self) -> bool:
         """Whether pages about the whole installation are offered; meta decides on each read."""
+        if self.caller.tenant not in ("", DEFAULT_TENANT):
+            return False
         return self.uses_gateway_rights or self.rights[0] in _OPERATORS
 
     @property

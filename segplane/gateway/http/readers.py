@@ -10,14 +10,14 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 
 from meta.client import MetaClient
-from meta.client.bearer_token import TENANT_KEY
+from meta.client.bearer_token import TENANT_KEY, TENANTS_KEY
 from meta.errors import InvalidArgument, RoleRefused, Unauthenticated
 from meta.process.failed_attempts import FailedAttempts
 from meta.v1.operations_pb2 import Caller as MetaCaller
 from meta.v1.operations_pb2 import GetServerStateRequest
-from segplane.gateway.http.callers import DEFAULT_TENANT, Caller, OwnTokens, identify
+from segplane.gateway.http.callers import DEFAULT_TENANT, OWN_NAME, Caller, OwnTokens, identify
 from segplane.gateway.http.recent_values import RecentValues
-from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotNow, QueryRefusal
+from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotNow, QueryRefusal, TenantNeeded
 
 Metadata: TypeAlias = tuple[tuple[str, str], ...]
 # Meta learns of a revocation within 3 s, so that a revoked token is refused here after 5 s.
@@ -145,6 +145,12 @@ class CatalogReaders:
         reader = await self.find(header, host, roles, tenant=tenant)
         return identify(header, self._own).within(reader.tenant)
 
+    async def find_own(self, host: str, tenant: str) -> tuple[Caller, CatalogReader]:
+        """Return the gateway itself in a tenant, for sessions with its rights. Raises as `find`."""
+        caller = Caller(OWN_NAME)
+        reader = await self._reader(caller, host, tenant)
+        return caller.within(reader.tenant), reader
+
     async def find_author(self, header: str, host: str, *, tenant: str = "") -> Caller:
         """Return the caller of a change, which meta decides on by the caller's own token.
 
@@ -226,7 +232,8 @@ class CatalogReaders:
             raise NotAllowed(error.message) from None
         except InvalidArgument as error:
             # The token has roles in several tenants.
-            raise QueryRefusal(error.message) from None
+            subject, *tenants = error.metadata.get(TENANTS_KEY, "").split("\n")
+            raise TenantNeeded(error.message, subject, tenants) from None
         # A caller that may read all gets the gateway's own answers, from the same caches.
         is_limited = scope.dataset_ids is not None
         metadata = _metadata(caller.token, tenant) if is_limited else None

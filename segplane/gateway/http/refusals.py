@@ -1,6 +1,6 @@
 """Refusals of requests: each is one sentence, a status, and a name that a program can compare."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 
 class QueryRefusal(Exception):
@@ -22,6 +22,15 @@ class QueryRefusal(Exception):
     def headers(self) -> dict[str, str]:
         """Return the headers of its answer."""
         return {"Retry-After": str(self.retry_secs)} if self.retry_secs else {}
+
+
+class TenantNeeded(QueryRefusal):
+    """The caller has roles in several tenants and named none; `tenants` are some of them."""
+
+    def __init__(self, message: str, subject: str, tenants: Sequence[str]) -> None:
+        super().__init__(message)
+        self.subject = subject
+        self.tenants = tenants
 
 
 class NotKnown(QueryRefusal):

@@ -9,6 +9,7 @@ from meta.client import MetaClient
 from meta.config import Settings
 from meta.roles import Role
 from meta.v1 import catalog_pb2, operations_pb2
+from segplane.gateway.console.settings import ConsoleSettings
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.meta.groups import create_group
@@ -25,6 +26,7 @@ from tests.support.nursery.drivers import CollectorDriver, nursery
 NAMES = ("payments", "search")
 _STATE = operations_pb2.GetServerStateRequest()
 GATEWAY_TOKEN = "token-of-the-gateway"
+NO_CONSOLE = ConsoleSettings()
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,9 @@ def fill(operator: MetaClient, client: MetaClient, name: str) -> str:
 
 
 @contextmanager
-def shared_gateway(settings: Settings, pool: SharedPool) -> Iterator[SharedGateway]:
+def shared_gateway(
+    settings: Settings, pool: SharedPool, console: ConsoleSettings = NO_CONSOLE
+) -> Iterator[SharedGateway]:
     """Run both over a new meta."""
     Path("/", settings.location.path).mkdir(exist_ok=True)
     with guarded_for_tenants(settings) as guard, two_tenants(guard) as tenants:
@@ -75,7 +79,12 @@ def shared_gateway(settings: Settings, pool: SharedPool) -> Iterator[SharedGatew
             tenant_ids[name] = caller.tenant_id
         token = guard.token(Role.GATEWAY).plaintext_token
         gateway = GatewayServer(
-            guard.address, token, pool=pool, auth_token=GATEWAY_TOKEN, meta_auth_token=token
+            guard.address,
+            token,
+            pool=pool,
+            auth_token=GATEWAY_TOKEN,
+            meta_auth_token=token,
+            console=console,
         )
         try:
             yield SharedGateway(tenants, gateway, datasets, tokens, tenant_ids)

@@ -21,6 +21,7 @@ DOWNLOADS = {
 _ALL = tuple(name for name in (*FORMAT_COLUMNS, *WORDS) if name in SIGNAL_COLUMNS["logs"])
 _BASIS = ("timestamp", "timestamp_nanos", "severity", "service_name", "body")
 _TOKEN = "SEGPLANE_TOKEN"
+_TENANT = "Segplane-Tenant"
 _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -43,12 +44,15 @@ def whole_query(ask: LogsAsk, search: LogSearch) -> str:
     return "\n".join(lines)
 
 
-def copies(query: str, server: str) -> tuple[Copy, ...]:
-    """Return a query for each program; `server` is the address of the gateway."""
+def copies(query: str, server: str, tenant: str = "") -> tuple[Copy, ...]:
+    """Return a query for each program; `server` is the address of the gateway.
+
+    `tenant` is the one that the person has chosen, "" = none.
+    """
     return (
         Copy("KQL", query),
-        Copy("curl", _curl(query, server)),
-        Copy("Python", _python(query, server)),
+        Copy("curl", _curl(query, server, tenant)),
+        Copy("Python", _python(query, server, tenant)),
     )
 
 
@@ -57,18 +61,20 @@ def file_name(dataset: str, format_: str) -> str:
     return f"{_NOT_IN_FILE_NAMES.sub('_', dataset)[:100].strip('._') or 'logs'}-logs.{format_}"
 
 
-def _curl(query: str, server: str) -> str:
+def _curl(query: str, server: str, tenant: str) -> str:
     body = json.dumps({"query": query, "language": "kql"})
     return " \\\n  ".join(
         [
             f"curl -s --fail-with-body {shlex.quote(f'{server}/v1/query')}",
             f'-H "Authorization: Bearer ${_TOKEN}" -H "Content-Type: application/json"',
+            *([f"-H {shlex.quote(f'{_TENANT}: {tenant}')}"] if tenant else []),
             f"-d {shlex.quote(body)}",
         ]
     )
 
 
-def _python(query: str, server: str) -> str:
+def _python(query: str, server: str, tenant: str) -> str:
+    header = f"\n        {_TENANT!r}: {tenant!r}," if tenant else ""
     return f"""import json
 import os
 from urllib.request import Request, urlopen
@@ -79,7 +85,7 @@ request = Request(
     json.dumps({{"query": query, "language": "kql"}}).encode(),
     {{
         "Authorization": "Bearer " + os.environ[{_TOKEN!r}],
-        "Content-Type": "application/json",
+        "Content-Type": "application/json",{header}
     }},
 )
 with urlopen(request) as answer:

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kql.errors import KqlError
+from segplane.gateway.console import tenancy
 from segplane.gateway.console.logs.asked import LogsAsk, parse_ask
 from segplane.gateway.console.logs.copies import DOWNLOADS, copies, file_name, whole_query
 from segplane.gateway.console.logs.page import LogsPage
@@ -57,7 +58,9 @@ class DownloadPages:
                 (format_, ask.address("/ui/logs/download", ("format", format_)))
                 for format_ in DOWNLOADS
             ],
-            copies=copies(whole_query(ask, search), request.state.server_address),
+            copies=copies(
+                whole_query(ask, search), request.state.server_address, tenancy.current()
+            ),
         )
 
 

@@ -132,13 +132,13 @@ class IssuerRoutes:
                 raise NotAllowed(f"the issuer refused the login: {_error(parameters['error'])}")
             exchange = partial(self._client.exchange, attempt, parameters["code"])
             tokens = await self._call(exchange)
-            _, reader = await self._logins.check(request, tokens.token)
+            subject = await self._logins.subject(request, tokens.token)
         except KeyError:
             return self._logins.page(request, "the issuer's answer has neither code nor error")
         except (NotKnown, NotAllowed) as refusal:
             return self._logins.page(request, str(refusal), refusal.status)
         ends_at = self._logins.clock() + SESSION_SECS
-        session = _renewed(Session(new_id(), reader.subject, ends_at), tokens)
+        session = _renewed(Session(new_id(), subject, ends_at), tokens)
         return self._logins.enter(request, session, attempt.way_back)
 
     async def _renew(self, request: Request) -> Response:

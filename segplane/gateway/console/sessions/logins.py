@@ -7,6 +7,7 @@ from starlette.responses import RedirectResponse, Response
 
 from meta.client.addresses import network_of
 from meta.errors import MetaError
+from segplane.gateway.console import tenancy
 from segplane.gateway.console.policy import BrowserPolicy
 from segplane.gateway.console.sessions.cookies import (
     PART_BYTES_MAX,
@@ -30,7 +31,7 @@ from segplane.gateway.console.templating import Templates
 from segplane.gateway.http.callers import Caller
 from segplane.gateway.http.failures import failure_of
 from segplane.gateway.http.readers import CatalogReader, CatalogReaders
-from segplane.gateway.http.refusals import QueryRefusal
+from segplane.gateway.http.refusals import QueryRefusal, TenantNeeded
 
 _SEE_OTHER = 303
 _WAY_BACK = "way back of a renewal"
@@ -81,16 +82,37 @@ class Logins:
         return str((self.sealer.open(_WAY_BACK, text) or {"way_back": "/ui/"})["way_back"])
 
     async def check(self, request: Request, token: str) -> tuple[Caller, CatalogReader]:
-        """Have meta check a person's token. Raises QueryRefusal."""
-        header = f"Bearer {token}"
+        """Have meta check a person's token, in the tenant of the address. Raises QueryRefusal."""
+        header, tenant = f"Bearer {token}", tenancy.current()
         # Guesses are throttled by it.
         network = network_of(request.client.host) if request.client else ""
         try:
             # Refuses the gateway's own token, and any of a meta that asks for none.
-            caller = await self._readers.find_author(header, network)
-            return caller, await self._readers.find(header, network)
+            caller = await self._readers.find_author(header, network, tenant=tenant)
+            return caller, await self._readers.find(header, network, tenant=tenant)
         except MetaError as error:
             raise failure_of(error) or QueryRefusal(str(error)) from error
+
+    async def check_own(self, request: Request) -> tuple[Caller, CatalogReader]:
+        """Return the gateway itself in the tenant of the address. Raises QueryRefusal."""
+        network = network_of(request.client.host) if request.client else ""
+        try:
+            return await self._readers.find_own(network, tenancy.current())
+        except MetaError as error:
+            raise failure_of(error) or QueryRefusal(str(error)) from error
+
+    async def subject(self, request: Request, token: str) -> str:
+        """Have meta name the holder of a token, who may have to choose a tenant afterwards.
+
+        Raises QueryRefusal.
+        """
+        try:
+            _, reader = await self.check(request, token)
+        except TenantNeeded as needed:
+            if not needed.subject:
+                raise
+            return needed.subject
+        return reader.subject.removeprefix(f"{reader.tenant}/")
 
     def redirect(self, path: str) -> Response:
         """Lead the browser to a path below /ui/."""

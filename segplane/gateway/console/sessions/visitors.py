@@ -2,11 +2,13 @@
 
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from segplane.gateway.console import tenancy
 from segplane.gateway.console.forms import read_form
 from segplane.gateway.console.sessions.codes import OneTimeCodes
 from segplane.gateway.console.sessions.issuer_routes import IssuerRoutes
@@ -16,13 +18,11 @@ from segplane.gateway.console.sessions.session import SESSION_SECS, Session, new
 from segplane.gateway.console.settings import ConsoleSettings
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import LoginNeeded, Viewer
-from segplane.gateway.http.callers import Caller
+from segplane.gateway.http.callers import OWN_NAME, Caller
 from segplane.gateway.http.readers import CatalogReaders
-from segplane.gateway.http.refusals import NotAllowed, NotKnown
+from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotThere
 from segplane.gateway.http.responses import Endpoint, answered
 from segplane.login.issuer import expiry_of
-
-_GATEWAY = "gateway"
 
 
 class SessionVisitors:
@@ -64,24 +64,35 @@ class SessionVisitors:
             raise LoginNeeded
         (form_token, *_) = self._logins.sealer.form_tokens(session.id)
         if not session.token:
-            return Viewer(Caller(_GATEWAY), session.name, True, self._has_changes, form_token)
+            return await self._gateway_viewer(request, session.name, form_token)
         try:
             caller, reader = await self._logins.check(request, session.token)
         except NotKnown:
             # It was revoked or has expired.
             raise LoginNeeded from None
         except NotAllowed as refusal:
+            if tenant := tenancy.shown():
+                raise NotThere(f"there is no tenant {tenant[:80]!r} that you may read") from None
             # Its role does not read any more; another login may.
             raise LoginNeeded(str(refusal)) from None
         secs = session.secs_to_renewal(self._logins.clock())
         return Viewer(
             caller,
-            reader.subject,
+            reader.subject.removeprefix(f"{reader.tenant}/"),
             may_change=True,
             form_token=form_token,
             rights=(reader.role, reader.scope),
             session_secs=secs,
         )
+
+    async def _gateway_viewer(self, request: Request, name: str, form_token: str) -> Viewer:
+        """Return a viewer with the gateway's rights, in the tenant of the address."""
+        caller = Caller(OWN_NAME)
+        viewer = Viewer(caller, name, True, self._has_changes, form_token)
+        if not tenancy.current():
+            return viewer
+        caller, reader = await self._logins.check_own(request)
+        return replace(viewer, caller=caller, rights=(reader.role, reader.scope))
 
     def login(self, request: Request, message: str) -> Response:
         """Return the login page or the way to it or to a renewal, and keep the way back."""
@@ -124,7 +135,7 @@ class SessionVisitors:
                 " `segplane console` prints another"
             )
             return self._logins.page(request, message)
-        session = Session(new_id(), _GATEWAY, self._logins.clock() + SESSION_SECS)
+        session = Session(new_id(), OWN_NAME, self._logins.clock() + SESSION_SECS)
         return self._logins.enter(request, session)
 
     async def _log_in(self, request: Request) -> Response:
@@ -135,11 +146,11 @@ class SessionVisitors:
         fields = await read_form(request, *self._logins.sealer.form_tokens(visit.id))
         token = fields.get("token", "").strip()
         try:
-            _, reader = await self._logins.check(request, token)
+            subject = await self._logins.subject(request, token)
         except (NotKnown, NotAllowed) as refusal:
             return self._logins.page(request, str(refusal), refusal.status)
         ends_at = min(self._logins.clock() + SESSION_SECS, expiry_of(token) or float("inf"))
-        return self._logins.enter(request, Session(new_id(), reader.subject, ends_at, token))
+        return self._logins.enter(request, Session(new_id(), subject, ends_at, token))
 
     async def _log_out(self, request: Request) -> Response:
         """End the session, also one whose token is not valid any more."""
@@ -157,4 +168,4 @@ def _way_back(request: Request) -> str:
     """Return the address of a request, as a path below /ui/."""
     query = request.scope["query_string"]
     way_back: bytes = request.scope["raw_path"] + (b"?" + query if query else b"")
-    return way_back.decode("ascii") if way_back.isascii() else "/ui/"
+    return tenancy.with_tenant(way_back.decode("ascii")) if way_back.isascii() else "/ui/"

@@ -22,7 +22,8 @@ type Message =
 
 /** Follows one view while its page is visible. */
 export class Follower {
-  readonly #channel = new BroadcastChannel(NAME);
+  readonly #channel: BroadcastChannel;
+  readonly #name: string;
   readonly #tab = crypto.randomUUID();
   #since = 0;
   #end: AbortController | null = null;
@@ -33,6 +34,9 @@ export class Follower {
     readonly events: string,
     readonly receive: (event: ViewEvent) => void,
   ) {
+    // The address has the tenant: tabs of two tenants have a stream each.
+    this.#name = `${NAME} ${events}`;
+    this.#channel = new BroadcastChannel(this.#name);
     this.#channel.onmessage = (message: MessageEvent<Message>) => this.#hear(message.data);
     document.addEventListener("visibilitychange", () => this.#show());
     window.addEventListener("pagehide", () => this.#leave());
@@ -55,7 +59,7 @@ export class Follower {
         release();
       });
     });
-    navigator.locks.request(NAME, { signal: end.signal }, hold).catch(() => undefined);
+    navigator.locks.request(this.#name, { signal: end.signal }, hold).catch(() => undefined);
   }
 
   #leave(): void {

@@ -31,12 +31,12 @@ def enter(request: Request) -> Request:
     if not raw_path.startswith(_PREFIX):
         _tenant.set("")
         return request
-    part, _, rest = raw_path.removeprefix(_PREFIX).partition("/")
+    part, _, page = raw_path.removeprefix(_PREFIX).partition("/")
     tenant = unquote(part)
     if not tenant or not may_name_tenant(tenant):
         raise NotThere("there is no such page")
     _tenant.set(tenant)
-    path = f"/ui/{rest}"
+    path = f"/ui/{page}"
     scope = {**request.scope, "path": unquote(path), "raw_path": path.encode()}
     return Request(scope, request.receive)
 

@@ -11,11 +11,11 @@ from itertools import takewhile
 
 import structlog
 
-from dataplane.costs.accumulator import Work
 from dataplane.costs.process import charge
 from dataplane.object_checks import CheckedObject, check_each, list_stored, report
 from meta import metrics
 from meta.client import MetaClient
+from meta.costs.accumulator import Work
 from meta.process.shutdown import Shutdown
 from meta.v1 import operations_pb2 as pb
 from segments.store.interface import ObjectStore

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from dataplane.costs.accumulator import Work
 from dataplane.costs.process import charge_task
-from dataplane.costs.spent import Measured, measured
 from dataplane.task_runner import TaskRunner
 from merge_worker.scratch import progress_writer, scratch_folder
 from merge_worker.tasks import ClaimedTask, Failed, Merged, Outcome
+from meta.costs.accumulator import Work
+from meta.costs.spent import Measured, measured
 from segments.errors import SegmentsError, TaskFailed
 from segments.ids import new_uuid7
 from segments.keys import join_key

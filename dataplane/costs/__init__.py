@@ -1,1 +1,1 @@
-"""Costs of a process: what it spends is added up by dataset, and reported to meta."""
+"""Costs of a process: what it spends is charged to datasets, and reported to meta."""

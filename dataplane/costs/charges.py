@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Mapping
 
-from dataplane.costs.accumulator import NO_DATASET, Work
 from dataplane.costs.process import charge, charge_task
-from dataplane.costs.shares import shares_of
-from dataplane.costs.spent import Spent
+from meta.costs.accumulator import NO_DATASET, Work
+from meta.costs.shares import shares_of
+from meta.costs.spent import Spent
 from segments.baby import Baby
 
 

@@ -8,8 +8,9 @@ import threading
 import time
 from dataclasses import replace
 
-from dataplane.costs.accumulator import Accumulator, Work
-from dataplane.costs.spent import Spent, cpu_micros_of, spent_now
+from meta.costs.accumulator import Accumulator, Work
+from meta.costs.cpu_time import cpu_micros_of
+from meta.costs.spent import Spent, spent_so_far
 
 COSTS = Accumulator()
 charge = COSTS.charge
@@ -51,7 +52,7 @@ class Meter:
             else:
                 self._children_micros += max(0, cpu_micros - before)
                 self._children[process_id] = cpu_micros
-        spent = spent_now()
+        spent = spent_so_far()
         return replace(spent, cpu_micros=spent.cpu_micros + self._children_micros)
 
 

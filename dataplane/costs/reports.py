@@ -13,9 +13,9 @@ from uuid import uuid4
 
 import structlog
 
-from dataplane.costs.accumulator import Accumulator, Work
 from dataplane.costs.process import COSTS, METER, Meter
 from meta.client import MetaClient
+from meta.costs.accumulator import Accumulator, Work
 from meta.errors import InvalidArgument, MetaError, RoleRefused
 from meta.v1 import costs_pb2 as pb
 

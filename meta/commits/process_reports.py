@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from meta.commits.server_costs import ServerCosts
 from meta.commits.transactions import Transactions
 from meta.errors import InvalidArgument, MetaError
 from meta.self_report import SILENT_SECS, SelfReport
@@ -61,6 +62,7 @@ class ProcessReports:
         self._transactions = transactions
         # This server; None before it serves.
         self.server: SelfReport | None = None
+        self.costs = ServerCosts(transactions)
         self._lock = threading.Lock()
         # By subject, the processes by key; those that reported last are last.
         self._reported: dict[str, dict[ProcessKey, ReportedProcess]] = {}

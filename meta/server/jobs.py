@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from meta.commits.process_reports import SAVED_EVERY_SECS, ProcessReports
+from meta.commits.server_costs import CHARGED_EVERY_SECS
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.metrics import FREE_PLACES
@@ -57,6 +58,7 @@ def start(
     # A server stops within a minute after an operator has raised the least release.
     watch = BackgroundJob("release", 30.0, releases.run_round)
     saved = BackgroundJob("processes", SAVED_EVERY_SECS, reports.save)
+    costs = BackgroundJob("server_costs", CHARGED_EVERY_SECS, reports.costs.run_round)
     gauges = InstallationGauges(Transactions(database), settings, reports)
     shown = BackgroundJob("installation_gauges", 60.0, gauges.run_round)
     of_datasets = BackgroundJob(
@@ -64,7 +66,7 @@ def start(
     )
     optional = (of_datasets,) if settings.has_dataset_metrics else ()
     others = _jobs(database, report, settings, shutdown)
-    running = background.start((*others, *optional, watch, saved, shown), shutdown)
+    running = background.start((*others, *optional, watch, saved, costs, shown), shutdown)
     return RunningJobs(running, releases)
 
 

@@ -88,7 +88,8 @@ class RunningServer:
         if self.health_server is not None:
             self.loop.run(self.health_server.stop(0))
         # Last, since processes report their ends during the drain.
-        background.attempt("processes", self.reports.save)
+        if background.attempt("processes", self.reports.save):
+            background.attempt("server_costs", self.reports.costs.end)
         self.loop.run(self.pipeline.denials.save())
         self.loop.close()
         witness_watch.end(self.database)

@@ -39,6 +39,10 @@ class _CostKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CostKind.Val
     """Bytes that queries of gateways scanned."""
     COST_KIND_UPKEEP: _CostKind.ValueType  # 6
     """Bytes that janitors read to check objects."""
+    COST_KIND_META: _CostKind.ValueType  # 7
+    """CPU time of metas; it has no bytes."""
+    COST_KIND_POSTGRES: _CostKind.ValueType  # 8
+    """CPU time of a Postgres that runs on the machine of a meta; it has no bytes."""
 
 class CostKind(_CostKind, metaclass=_CostKindEnumTypeWrapper):
     """Work that costs something. Each value has a meaning of `bytes`; values may be added."""
@@ -57,6 +61,10 @@ COST_KIND_QUERY: CostKind.ValueType  # 5
 """Bytes that queries of gateways scanned."""
 COST_KIND_UPKEEP: CostKind.ValueType  # 6
 """Bytes that janitors read to check objects."""
+COST_KIND_META: CostKind.ValueType  # 7
+"""CPU time of metas; it has no bytes."""
+COST_KIND_POSTGRES: CostKind.ValueType  # 8
+"""CPU time of a Postgres that runs on the machine of a meta; it has no bytes."""
 Global___CostKind: _TypeAlias = CostKind  # noqa: Y015
 
 @_typing.final

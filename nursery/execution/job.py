@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from dataplane.costs.accumulator import Work
 from dataplane.costs.process import charge_task
-from dataplane.costs.spent import Measured, measured
 from dataplane.task_runner import TaskRunner
+from meta.costs.accumulator import Work
+from meta.costs.spent import Measured, measured
 from nursery.execution.execute import Budget, execute
 from nursery.planning.tasks import Task
 from nursery.results import TaskResult

@@ -16,6 +16,8 @@ KINDS: Mapping[int, str] = {
     pb.COST_KIND_MERGE: "merge",
     pb.COST_KIND_QUERY: "query",
     pb.COST_KIND_UPKEEP: "upkeep",
+    pb.COST_KIND_META: "meta",
+    pb.COST_KIND_POSTGRES: "postgres",
 }
 IDLE = "(idle)"
 _PAGE = 500

@@ -21,7 +21,7 @@ from collector.refusal import Refused
 from collector.streams.buffer import Buffer, MemoryBudget
 from collector.streams.flusher import Flusher
 from dataplane.baby_facts import CommitFacts
-from dataplane.costs.accumulator import Work
+from meta.costs.accumulator import Work
 from meta.errors import Code
 from meta.process.environment import Environment
 from meta.v1 import ingest_token_pb2

@@ -48,7 +48,7 @@ def test_the_cpu_time_of_a_driver_s_jvm_counts_as_that_of_its_process() -> None:
     program = """
 import time
 from dataplane.costs.process import METER
-from dataplane.costs.spent import cpu_micros_of
+from meta.costs.cpu_time import cpu_micros_of
 from dataplane.task_runner import open_runner
 from segments.spark.settings import SparkSettings
 

@@ -9,10 +9,10 @@ from uuid import uuid4
 
 import pytest
 
-from dataplane.costs.accumulator import Work
 from dataplane.task_runner import open_runner
 from merge_worker.job import TaskMerger, merge
 from merge_worker.tasks import ClaimedTask, Failed, Merged
+from meta.costs.accumulator import Work
 from segments.errors import ObjectMissing
 from segments.keys import attempt_prefix, new_merged_key, parse_key
 from segments.location import StoreLocation, Stores

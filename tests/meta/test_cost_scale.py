@@ -11,8 +11,8 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import text
 
-from dataplane.costs.spent import cpu_micros_of
 from meta.config import Settings
+from meta.costs.cpu_time import cpu_micros_of
 from meta.process.shutdown import Shutdown
 from meta.store.costs import samples
 from meta.v1 import costs_pb2 as pb

@@ -15,8 +15,8 @@ import pytest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from dataplane.babies.reads import DatasetWork, Routes, TaskRead
-from dataplane.costs.accumulator import Work
 from dataplane.task_runner import TaskRunner
+from meta.costs.accumulator import Work
 from nursery.execution import job
 from nursery.execution.execute import Budget
 from nursery.planning.tasks import Task

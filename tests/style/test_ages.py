@@ -32,6 +32,7 @@ ALLOWED = {
         1,
         "the pace of ticks: a step of the clock brings one early",
     ),
+    "store/costs/reports.py": (1, "the time that a rate of idle time is of"),
     "store/workers/seen.py": (2, "an age that is shown to people, and ends nothing else"),
     "store/workers/servers.py": (2, "an age that is shown to people; that of a meta that may run"),
     "store/status/visibility_counts.py": (2, "statistics of an hour, which end nothing"),

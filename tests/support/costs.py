@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
-from dataplane.costs.accumulator import Work
 from dataplane.costs.process import COSTS
-from dataplane.costs.spent import Spent
 from meta.client import MetaClient
+from meta.costs.accumulator import Work
+from meta.costs.spent import Spent
 from meta.v1 import costs_pb2 as pb
 
 

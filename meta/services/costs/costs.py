@@ -66,7 +66,10 @@ def report_costs(server: ServerParts, request: pb.ReportCostsRequest) -> pb.Repo
             ledger.add(tx, amounts)
         return is_added
 
-    return pb.ReportCostsResponse(is_added=server.transactions.write(work))
+    is_added = server.transactions.write(work)
+    if is_added:
+        server.reports.costs.charge(amounts)
+    return pb.ReportCostsResponse(is_added=is_added)
 
 
 def _entry(entry: pb.CostEntry, field: str) -> tuple[CostKey, Amounts]:

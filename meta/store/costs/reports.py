@@ -1,5 +1,6 @@
 """Last report of each start of a process, so that a repeated report adds nothing."""
 
+from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy import text
@@ -19,6 +20,10 @@ _CLAIM = text("""
       WHERE r.number < excluded.number
     RETURNING number
 """)
+_NUMBER = text("""
+    SELECT number, cast(extract(epoch FROM now() - reported_at) AS double precision)
+    FROM cost_reports WHERE reporter = :reporter FOR UPDATE
+""")
 _EXPIRE = text(f"""
     WITH expired AS (
       SELECT reporter FROM cost_reports WHERE reported_at < {ago(":age")}
@@ -31,10 +36,30 @@ _EXPIRE = text(f"""
 """)  # noqa: S608
 
 
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """Amount by which a counter rose since its number was taken, and the seconds since then."""
+
+    amount: int = 0
+    secs: float = 0.0
+
+
 def claim(tx: Transaction, reporter: UUID, number: int) -> bool:
     """Take a report as the last one of its process; False if it was taken already."""
     row = tx.execute(_CLAIM, {"reporter": reporter, "number": number}).one_or_none()
     return row is not None
+
+
+def advance(tx: Transaction, reporter: UUID, number: int, secs_min: float) -> Rise:
+    """Take the number that a counter has now, unless it was taken less than some seconds ago.
+
+    Several servers may take the numbers of one counter. The first time it has not risen.
+    """
+    row = tx.execute(_NUMBER, {"reporter": reporter}).one_or_none()
+    former, secs = (number, 0.0) if row is None else row
+    if (row is not None and secs < secs_min) or not claim(tx, reporter, number):
+        return Rise()
+    return Rise(number - former, secs)
 
 
 def expire(tx: Transaction) -> bool:

@@ -7,7 +7,6 @@ from uuid import uuid4
 
 import pytest
 
-from dataplane.costs.accumulator import Accumulator, Work
 from dataplane.costs.process import Meter
 from dataplane.costs.reports import (
     ENTRIES_MAX,
@@ -15,9 +14,10 @@ from dataplane.costs.reports import (
     IDLE_EVERY_SECS,
     CostReports,
 )
-from dataplane.costs.spent import Spent
 from meta.client import MetaClient
 from meta.config import Settings
+from meta.costs.accumulator import Accumulator, Work
+from meta.costs.spent import Spent
 from meta.roles import Role
 from meta.v1 import costs_pb2 as pb
 from tests.support.costs import costs

@@ -5,7 +5,7 @@ import csv
 import pyarrow as pa
 import pytest
 
-from dataplane.costs.accumulator import Work
+from meta.costs.accumulator import Work
 from meta.v1 import costs_pb2 as pb
 from tests.segplane.query.test_forms import DOORS
 from tests.support.costs import charged

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataplane.costs.accumulator import Accumulator, Work
-from dataplane.costs.shares import shares_of
-from dataplane.costs.spent import Spent, measured
+from meta.costs.accumulator import Accumulator, Work
+from meta.costs.shares import shares_of
+from meta.costs.spent import Spent, measured
 from meta.v1 import costs_pb2 as pb
 
 Sums = dict[str, tuple[int, int, int, int]]

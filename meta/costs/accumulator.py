@@ -14,8 +14,8 @@ from enum import IntEnum
 from itertools import islice
 from operator import add
 
-from dataplane.costs.shares import shares_of
-from dataplane.costs.spent import Spent
+from meta.costs.shares import shares_of
+from meta.costs.spent import Spent
 from meta.v1 import costs_pb2 as pb
 
 DATASETS_MAX = 100_000
@@ -31,6 +31,8 @@ class Work(IntEnum):
     MERGE = pb.COST_KIND_MERGE
     QUERY = pb.COST_KIND_QUERY
     UPKEEP = pb.COST_KIND_UPKEEP
+    META = pb.COST_KIND_META
+    POSTGRES = pb.COST_KIND_POSTGRES
 
 
 # Bytes, read requests, write requests, microseconds of CPU.

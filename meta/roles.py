@@ -136,7 +136,8 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "RenewPin": (_R, _G),
         "ReleasePin": (_R, _G),
         "ListPins": (_R,),
-        "ListUnmergedBabies": (_R,),
+        # A gateway passes on the payloads of its callers' datasets.
+        "ListUnmergedBabies": (_R, _G),
         "ListDatasetChanges": (_R, _G),
         "WatchDataset": (_R,),
         "GetDatasetTable": (_G,),

@@ -33,6 +33,9 @@ class Payload(NamedTuple):
     part: str = ""
     # That of the export as it was sent; empty = its collector stamped none.
     digest: bytes = b""
+    # Digest of its position; "" = it follows from the fields. Readers who get payloads from a
+    # gateway are not told stream, offset and token.
+    position: str = ""
 
     @property
     def is_one_piece(self) -> bool:

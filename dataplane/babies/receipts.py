@@ -90,7 +90,7 @@ class Receipts:
 
     @cached_property
     def _ids(self) -> pa.Array[Any]:
-        places = make.array(list(map(_place, self._payloads)), pa.string())
+        places = make.array(list(map(position_of, self._payloads)), pa.string())
         keys, rows = (places.take(self._payload_of_row), self._row_in_payload().cast(pa.string()))
         return cast("pa.Array[Any]", pc.binary_join_element_wise(keys, rows, "-"))
 
@@ -114,7 +114,10 @@ class Receipts:
         return make.concat_arrays(pieces)
 
 
-def _place(payload: Payload) -> str:
+def position_of(payload: Payload) -> str:
+    """Return the digest of a payload's position, which the ids of its records begin with."""
+    if payload.position:
+        return payload.position
     parts = (
         payload.stream_id,
         payload.offset,

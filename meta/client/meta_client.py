@@ -108,6 +108,10 @@ class MetaClient:
         other._channel = Channel(other._parts)
         return other
 
+    def metadata(self) -> Metadata:
+        """Return the metadata of a call that begins now: its credential and its tenant."""
+        return self._parts.metadata()
+
     def __getattr__(self, name: str) -> Any:
         if name not in MetaClient.__annotations__:
             raise AttributeError(name)

@@ -30,6 +30,7 @@ from segplane.gateway.iceberg.access import oauth
 from segplane.gateway.iceberg.catalog import IcebergCatalog, asked_tenant, asked_warehouse
 from segplane.gateway.iceberg.route_paths import route_of
 from segplane.gateway.management.service import Management
+from segplane.gateway.queries.fresh import FreshPayloads
 from segplane.gateway.queries.kusto import KustoService
 from segplane.gateway.queries.service import QueryService
 
@@ -94,6 +95,7 @@ class Gateway:
         if self._queries is None:
             return Paths({})
         endpoints = self._queries.endpoints() | KustoService(self._queries).endpoints()
+        endpoints |= FreshPayloads(self._queries).endpoints()
         return Paths(endpoints | Management(self._queries).endpoints())
 
     def drain(self) -> None:

@@ -32,12 +32,13 @@ from segplane.gateway.console.policy import BrowserPolicy
 from segplane.gateway.console.sessions.visitors import SessionVisitors
 from segplane.gateway.console.settings import ConsoleSettings
 from segplane.gateway.console.templating import Templates
-from segplane.gateway.http.callers import Caller, OwnTokens
+from segplane.gateway.http.callers import GATEWAY, Caller, OwnTokens
 from segplane.gateway.http.connection import (
     BoundedConnection,
     ConnectionLimits,
     UnfinishedRequests,
 )
+from segplane.gateway.http.gateway_rights import GatewayRights
 from segplane.gateway.http.path_stripper import PathStripper
 from segplane.gateway.http.readers import TENANT, CatalogReaders
 from segplane.gateway.http.tenant_clients import TenantClients
@@ -112,6 +113,7 @@ def build(
         partial(_client, settings),
         settings.object_store,
         pool or _pool(settings.queries),
+        _rights(settings),
     )
     console = _console(settings.console, queries, readers, visitors)
     return Gateway(catalog, readers, readiness.check, queries, console)
@@ -152,6 +154,11 @@ def _client(settings: Settings, caller: Caller) -> MetaClient:
         tls=settings.meta_tls,
         observer=ClientCalls(settings.meta_address),
     )
+
+
+def _rights(settings: Settings) -> GatewayRights:
+    """Return the ways in which the gateway acts for callers by other rights than theirs."""
+    return GatewayRights(partial(_client, settings, GATEWAY))
 
 
 async def _run(

@@ -54,8 +54,11 @@ def _of_source(query: RunningQuery, source: DatasetSource, has_keys: bool) -> It
     if spans := sum(file.num_spans_left_out for file in files):
         yield f"  skipped    {spans:,} spans of rows of these files, by their token index"
     if source.fresh is not None:
-        babies = len(source.fresh.babies)
-        yield f"  fresh       {babies:,} baby segments with {source.fresh.rows:,} rows at most"
+        passed = source.fresh.passed
+        number, noun = len(source.fresh.babies), "baby segments"
+        if passed is not None:
+            number, noun = len(passed), "payloads of a gateway"
+        yield f"  fresh       {number:,} {noun} with {source.fresh.rows:,} rows at most"
     if source.direct:
         yield f"  row groups  {_groups(query, source)}"
     yield from (f"  not pruned  {reason}" for reason in _reasons(source))
@@ -83,7 +86,7 @@ def _reasons(source: DatasetSource) -> Iterator[str]:
             "by time: no condition on timestamp with constants reaches the dataset"
             " (a limit, a change of the column or an outer join between may hide one)"
         )
-    if source.fresh is not None and source.fresh.babies:
+    if source.fresh is not None and source.fresh.has_any:
         yield "fresh records: they are decoded whole, then filtered"
     if source.indirect:
         yield (

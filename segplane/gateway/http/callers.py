@@ -14,7 +14,7 @@ from segplane.gateway.http.refusals import NotKnown
 CHECK_SECS = 5.0
 # The tenant of callers who name none, by its id.
 DEFAULT_TENANT = f"//{DEFAULT_TENANT_ID}"
-OWN_NAME = "gateway"
+_OWN = "gateway"
 # Meta always checks a token of this kind, and others only if it knows their kind.
 _ACCESS_PREFIX = "segp_"
 
@@ -81,6 +81,10 @@ class Caller:
         return replace(self, name=f"{self.name}{tenant}", tenant=tenant) if tenant else self
 
 
+# The gateway itself, which names no tenant.
+GATEWAY = Caller(_OWN)
+
+
 def identify(header: str, own_tokens: OwnTokens) -> Caller:
     """Return the caller of a request by its Authorization header. Raises NotKnown.
 
@@ -90,12 +94,12 @@ def identify(header: str, own_tokens: OwnTokens) -> Caller:
     scheme, _, token = header.strip().partition(" ")
     token = token.strip()
     if not header and not own_tokens.are_required:
-        return Caller(OWN_NAME)
+        return GATEWAY
     if scheme.lower() != "bearer" or not token or not token.isascii() or not token.isprintable():
         raise NotKnown(
             "the request has no token: send `Authorization: Bearer` with the gateway's token, or"
             " with one that `segplane access create --role reader` made"
         )
     if own_tokens.include(token):
-        return Caller(OWN_NAME)
+        return GATEWAY
     return Caller(token_name(token), token)

@@ -15,7 +15,7 @@ from meta.errors import InvalidArgument, RoleRefused, Unauthenticated
 from meta.process.failed_attempts import FailedAttempts
 from meta.v1.operations_pb2 import Caller as MetaCaller
 from meta.v1.operations_pb2 import GetServerStateRequest
-from segplane.gateway.http.callers import DEFAULT_TENANT, OWN_NAME, Caller, OwnTokens, identify
+from segplane.gateway.http.callers import DEFAULT_TENANT, GATEWAY, Caller, OwnTokens, identify
 from segplane.gateway.http.recent_values import RecentValues
 from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotNow, QueryRefusal, TenantNeeded
 
@@ -147,9 +147,8 @@ class CatalogReaders:
 
     async def find_own(self, host: str, tenant: str) -> tuple[Caller, CatalogReader]:
         """Return the gateway itself in a tenant, for sessions with its rights. Raises as `find`."""
-        caller = Caller(OWN_NAME)
-        reader = await self._reader(caller, host, tenant)
-        return caller.within(reader.tenant), reader
+        reader = await self._reader(GATEWAY, host, tenant)
+        return GATEWAY.within(reader.tenant), reader
 
     async def find_author(self, header: str, host: str, *, tenant: str = "") -> Caller:
         """Return the caller of a change, which meta decides on by the caller's own token.

@@ -224,6 +224,17 @@ OTHER_TAGS = [
 ]
 
 
+_VERSION = {"type": "integer", "minimum": 0, "description": "Version to read beyond; 0 = now."}
+_FRESH = {
+    "operationId": "ReadFreshPayloads",
+    "tags": ["datasets"],
+    "description": "Reads payloads that are committed and not merged yet, for `segplane.read`:"
+    " frames of a line of JSON and a payload in OTLP. The last one has `end`.",
+    "parameters": [parameter("version", "query", _VERSION)],
+    "responses": responses({"type": "string", "format": "binary"}, 200),
+}
+
+
 def other_operations() -> Mapping[str, dict[str, Any]]:
     """Return the operations that are in no table: queries, records and the document."""
     query = {
@@ -264,6 +275,7 @@ def other_operations() -> Mapping[str, dict[str, Any]]:
             }
         },
         "/v1/datasets/{name}/preview": {"get": preview},
+        "/v1/datasets/{name}/fresh": {"get": _FRESH},
         "/v1/datasets/{name}/records": {"post": records},
         "/v1/openapi.json": {"get": {**document, "responses": responses({"type": "object"}, 200)}},
     }  # fmt: skip

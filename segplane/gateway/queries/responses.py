@@ -2,11 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
 import structlog
+from anyio import to_thread
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -114,3 +115,32 @@ class ResultResponse(Response):
             log.warning("result_cut_off", reason=str(refusal))
         finally:
             await asyncio.shield(self._finish(outcome))
+
+
+class PieceResponse(Response):
+    """Pieces that a thread makes one after the other, sent as fast as they are read.
+
+    They end once the caller has left.
+    """
+
+    def __init__(
+        self,
+        pieces: Iterator[bytes],
+        hangup: "asyncio.Task[None]",
+        finish: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._pieces, self._hangup, self._finish = pieces, hangup, finish
+        super().__init__(media_type="application/octet-stream")
+        self.raw_headers = [(n, v) for n, v in self.raw_headers if n != b"content-length"]
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        """Send them."""
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            while not self._hangup.done():
+                piece = await to_thread.run_sync(next, self._pieces, b"")
+                await send({"type": "http.response.body", "body": piece, "more_body": bool(piece)})
+                if not piece:
+                    break
+        finally:
+            await asyncio.shield(self._finish())

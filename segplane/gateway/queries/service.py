@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import TypeVar
@@ -22,6 +22,7 @@ from segplane.gateway.http.bodies import body
 from segplane.gateway.http.callers import Caller
 from segplane.gateway.http.datasets import check_group
 from segplane.gateway.http.failures import failure_of
+from segplane.gateway.http.gateway_rights import GatewayRights
 from segplane.gateway.http.hangups import gone, unless
 from segplane.gateway.http.paths import values_of
 from segplane.gateway.http.readers import READING_ROLES, CatalogReaders, tenant_named
@@ -44,7 +45,7 @@ from segplane.gateway.queries.requests import (
     asked_query,
     no_dataset,
 )
-from segplane.gateway.queries.responses import QueryResult, ResultResponse
+from segplane.gateway.queries.responses import PieceResponse, QueryResult, ResultResponse
 from segplane.gateway.queries.run import HEAD_BYTES, DiedWaiting, QueryRun
 from segplane.gateway.queries.settings import QuerySettings
 
@@ -67,8 +68,10 @@ class QueryService:
         connect: Callable[[Caller], MetaClient],
         store: StoreLocation | None,
         pool: ProcessPool,
+        rights: GatewayRights,
     ) -> None:
         self.settings = settings
+        self.rights = rights
         self._readers = readers
         self._connect = connect
         self.store = store
@@ -107,7 +110,7 @@ class QueryService:
             raise no_dataset(values.get("name") or values["id"]) from None
         name = values.get("name", "")
         if not name or "group" in values:
-            name = await self.read_catalog(caller, partial(_name, values))
+            name = (await self.read_catalog(caller, partial(dataset_at, values))).name
         return await self.run(request, caller, asked_preview(request, name))
 
     def deadline(self) -> float:
@@ -201,6 +204,20 @@ class QueryService:
         response = await self.run(request, caller, task)
         return await response.whole(bytes_max)
 
+    async def stream(
+        self, request: Request, caller: Caller, begin: Callable[[], Iterator[bytes]]
+    ) -> PieceResponse:
+        """Answer with pieces that count as one of a caller's queries. Raises QueryRefusal."""
+        hangup = asyncio.create_task(gone(request))
+        async with AsyncExitStack() as stack:
+            stack.callback(hangup.cancel)
+            admission = stack.enter_async_context(self._accounts.admitted(caller))
+            account, started_at = await unless(hangup, admission), time.monotonic()
+            stack.callback(lambda: self._accounts.use(account, 0, time.monotonic() - started_at))
+            pieces = await to_thread.run_sync(begin)
+            return PieceResponse(pieces, hangup, stack.pop_all().aclose)
+        raise AssertionError("nothing suppresses an error")
+
     def connect(self, caller: Caller) -> MetaClient:
         """Return a client of meta with a caller's rights, which the caller closes."""
         return self._connect(caller)
@@ -252,15 +269,18 @@ class QueryService:
         return run
 
 
-def _name(values: Mapping[str, str], client: MetaClient) -> str:
-    """Return the name of the dataset that a path names by its id or group. Raises NotThere."""
+def dataset_at(values: Mapping[str, str], client: MetaClient) -> catalog_pb2.GetDatasetResponse:
+    """Return the dataset that a path names, with a caller's rights. Raises NotThere."""
+    request = catalog_pb2.GetDatasetRequest()
+    if "name" in values:
+        request.name = values["name"]
+    else:
+        request.id = values["id"]
     try:
         check_group(client, values)
-        if "name" in values:
-            return values["name"]
-        return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(id=values["id"])).name
+        return client.catalog.GetDataset(request)
     except NotFound:
-        raise no_dataset(values.get("name") or values["id"]) from None
+        raise no_dataset(request.name or request.id) from None
 
 
 async def _finish(stack: AsyncExitStack, outcome: str) -> None:

@@ -193,7 +193,7 @@ def segments_dataset(
         for file in files
         if not columns.has_as_stored(file)
     ]
-    if fresh is not None and fresh.babies:
+    if fresh is not None and fresh.has_any:
         converted.append(partial(_fresh_batches, fresh, columns))
     dataset = SegmentsDataset(columns, plain, converted, pin, searched)
     where = row_filter(columns, bounds, files if fresh is None else None)

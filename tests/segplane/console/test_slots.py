@@ -18,6 +18,7 @@ from meta.v1 import catalog_pb2
 from segplane.gateway.console.page_slots import WAITING_MAX, PageSlots
 from segplane.gateway.http import metrics
 from segplane.gateway.http.callers import Caller, OwnTokens
+from segplane.gateway.http.gateway_rights import GatewayRights
 from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.http.refusals import CallerGone
 from segplane.gateway.queries.service import QueryService
@@ -138,6 +139,7 @@ def test_calls_of_meta_end_with_the_page_that_waits_for_them(query_pool: SharedP
             lambda _: MetaClient(address),
             None,
             query_pool,
+            GatewayRights(lambda: MetaClient(address)),
         )
 
         async def leave() -> None:

@@ -58,6 +58,7 @@ def test_the_document_has_every_route_and_no_other(gateway: GatewayServer) -> No
     others = {
         "POST /v1/query": ["/v1/query"],
         "GET /v1/datasets/{name}/preview": list(ways_of("/v1/datasets/{name}/preview")),
+        "GET /v1/datasets/{name}/fresh": list(ways_of("/v1/datasets/{name}/fresh")),
         "POST /v1/datasets/{name}/records": list(ways_of("/v1/datasets/{name}/records"))[:2],
         "GET /v1/openapi.json": ["/v1/openapi.json"],
     }

@@ -21,7 +21,7 @@ from tests.support.meta.resources import ResourceDriver
 PART = re.compile(r"\{(\w+)\}")
 MASKED = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|secret|unused|\d+")
 # Routes beside those of management.
-OTHERS = ("GET /v1/datasets/{name}/preview",)
+OTHERS = ("GET /v1/datasets/{name}/preview", "GET /v1/datasets/{name}/fresh")
 ICEBERG = (
     "GET {}/namespaces/{group}",
     "GET {}/namespaces/{group}/tables",

@@ -16,7 +16,7 @@ from segplane.gateway.console import tenancy
 from segplane.gateway.console.operate.shared_reads import SharedReads
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import Page, Viewer
-from segplane.gateway.http.callers import OWN_NAME, Caller
+from segplane.gateway.http.callers import GATEWAY, Caller
 from segplane.gateway.http.refusals import TenantNeeded
 from segplane.gateway.queries.service import QueryService
 
@@ -56,7 +56,7 @@ class TenantPages:
     async def _list(self, request: Request, viewer: Viewer) -> Response:  # noqa: ARG002
         # The tenant that the address names is not asked for others.
         token = viewer.caller.token
-        caller = Caller(token_name(token), token) if token else Caller(OWN_NAME)
+        caller = Caller(token_name(token), token) if token else GATEWAY
         person = replace(viewer, caller=caller)
         reading = await self._reads.read(person, "tenants", read_choices, is_personal=True)
         return self._templates.page(

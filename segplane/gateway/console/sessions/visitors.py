@@ -18,7 +18,7 @@ from segplane.gateway.console.sessions.session import SESSION_SECS, Session, new
 from segplane.gateway.console.settings import ConsoleSettings
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import LoginNeeded, Viewer
-from segplane.gateway.http.callers import OWN_NAME, Caller
+from segplane.gateway.http.callers import GATEWAY, Caller
 from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotThere
 from segplane.gateway.http.responses import Endpoint, answered
@@ -87,8 +87,7 @@ class SessionVisitors:
 
     async def _gateway_viewer(self, request: Request, name: str, form_token: str) -> Viewer:
         """Return a viewer with the gateway's rights, in the tenant of the address."""
-        caller = Caller(OWN_NAME)
-        viewer = Viewer(caller, name, True, self._has_changes, form_token)
+        viewer = Viewer(GATEWAY, name, True, self._has_changes, form_token)
         if not tenancy.current():
             return viewer
         caller, reader = await self._logins.check_own(request)
@@ -135,7 +134,7 @@ class SessionVisitors:
                 " `segplane console` prints another"
             )
             return self._logins.page(request, message)
-        session = Session(new_id(), OWN_NAME, self._logins.clock() + SESSION_SECS)
+        session = Session(new_id(), GATEWAY.name, self._logins.clock() + SESSION_SECS)
         return self._logins.enter(request, session)
 
     async def _log_in(self, request: Request) -> Response:

@@ -157,7 +157,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         "DropPayload": (),
         "ClaimEvents": (),
         "StageDeduplicationKeys": (_N,),
-        "CheckQuarantined": (_J, _R, _C),
+        "CheckQuarantined": (_J, _R, _G, _C),
         "ListLosses": (_J, _R, _C),
         "RepairCatalog": (),
         "ListStoredObjects": (_J,),

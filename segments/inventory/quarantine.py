@@ -1,7 +1,7 @@
 """Payloads of the quarantine, listed from the bucket with their notes, page by page."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -67,16 +67,24 @@ class QuarantinePage:
 
 
 def list_page(
-    store: ObjectStore, chosen: QuarantineFilter, after: str, limit: int, read_max: int = READ_MAX
+    store: ObjectStore,
+    chosen: QuarantineFilter,
+    after: str,
+    limit: int,
+    read_max: int = READ_MAX,
+    shows: Callable[[Quarantined], bool] = lambda _: True,
 ) -> QuarantinePage:
-    """List up to `limit` payloads behind a key; the page also ends after `read_max` notes."""
+    """List up to `limit` payloads behind a key; the page also ends after `read_max` notes.
+
+    Of the payloads that are chosen, those are listed that `shows` takes.
+    """
     items: list[Quarantined] = []
     payloads = list_payloads(store, chosen.stream_id, after)
     with ThreadPoolExecutor(_READS_AT_ONCE) as pool:
         while group := list(islice(payloads, _group_size(limit - len(items), read_max))):
             read_max -= len(group)
             for item in pool.map(lambda row: described(store, *row), group):
-                if chosen.takes(item):
+                if chosen.takes(item) and shows(item):
                     items.append(item)
                 if len(items) == limit:
                     return QuarantinePage(items, item.key)

@@ -45,6 +45,8 @@ class Settings(ProcessSettings):
     segments_max: int = setting(1_000_000, low=1)
     # Access to the store that callers get.
     access: AccessSettings = setting_read(AccessSettings(), access_settings.load)
+    # Access token of role admin, for replays and discards of quarantined payloads; "" = neither.
+    replay_token: str = setting_read("", lambda env: env.secret("REPLAY_TOKEN"), is_shown=False)
     # Limits of queries over HTTP.
     queries: QuerySettings = setting_read(QuerySettings(), query_settings.load)
     # The console for people.

@@ -158,7 +158,13 @@ def _client(settings: Settings, caller: Caller) -> MetaClient:
 
 def _rights(settings: Settings) -> GatewayRights:
     """Return the ways in which the gateway acts for callers by other rights than theirs."""
-    return GatewayRights(partial(_client, settings, GATEWAY))
+    connect = partial(_client, settings, GATEWAY)
+    replays = Caller("replays", settings.replay_token)
+    connect_replays = partial(_client, settings, replays) if replays.token else None
+    if settings.meta_auth_token:
+        # Gateways with one credential open the positions of one another.
+        return GatewayRights(connect, connect_replays, settings.meta_auth_token.encode())
+    return GatewayRights(connect, connect_replays)
 
 
 async def _run(

@@ -13,6 +13,7 @@ from meta.v1 import operations_pb2
 from segments.errors import ObjectMissing
 from segments.inventory.quarantine import Quarantined, described
 from segments.keys import QuarantineKey, parse_key, quarantine_note_key
+from segments.location import StoreLocation, Stores
 from segments.signals import Signal
 from segments.store.interface import ObjectStore
 from segments.store.open import open_stores
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
     from segplane.recovery.whole_babies import ReplayedBaby
 
 
-def open_quarantine(client: MetaClient) -> tuple[MetaLocation, ObjectStore]:
-    """Find the bucket; raises MetaError."""
+def open_quarantine(
+    client: MetaClient, store: StoreLocation | None = None
+) -> tuple[MetaLocation, ObjectStore]:
+    """Find the bucket, at `store` if the process is set to use another; raises MetaError."""
     location = ask_location(client, "quarantine")
-    return location, open_stores(location.stores)
+    return location, open_stores(Stores(store or location.store, location.named_stores))
 
 
 def find(store: ObjectStore, key: str) -> Quarantined:
@@ -46,6 +49,7 @@ def replay(
     file: Path | None = None,
     is_as_is: bool = False,
     is_uncounted: bool = False,
+    store: StoreLocation | None = None,
 ) -> operations_pb2.Replay:
     """Register a payload's records in a dataset, once, then delete it from the quarantine.
 
@@ -53,8 +57,8 @@ def replay(
     violate the schema; `is_uncounted` takes a payload that no registration counts. Raises
     ReplayRefused, MetaError, SegmentsError.
     """
-    location, store = open_quarantine(client)
-    item = _find(store, key)
+    location, objects = open_quarantine(client, store)
+    item = _find(objects, key)
     dataset_id = dataset_id or item.dataset_id
     if not dataset_id:
         raise ReplayRefused("its note names no dataset: choose one with --dataset")
@@ -62,11 +66,11 @@ def replay(
         raise ReplayRefused(f"{item.cause}: give its sound bytes with --file, or add --as-is")
     replayed = begin_replay(client, key, dataset_id, acceptance, is_uncounted=is_uncounted)
     if replayed.state != operations_pb2.REPLAY_STATE_REPLAYED:
-        payload = _payload(item, store.get(key) if file is None else file.read_bytes())
+        payload = _payload(item, objects.get(key) if file is None else file.read_bytes())
         replayed = register_payload(
-            client, location, store, key, payload, dataset_id, is_as_is=is_as_is
+            client, location, objects, key, payload, dataset_id, is_as_is=is_as_is
         )
-    _delete(store, key)
+    _delete(objects, key)
     return replayed
 
 
@@ -137,14 +141,15 @@ def drop(
     acceptance: operations_pb2.LossAcceptance,
     *,
     is_held: bool = False,
+    store: StoreLocation | None = None,
 ) -> operations_pb2.DropPayloadResponse:
     """Write a payload off, then delete it. Raises MetaError, SegmentsError, ReplayRefused.
 
     `is_held` takes only one that no registration counts and whose records another one holds:
     nothing is lost with it, and neither fact changes any more.
     """
-    _, store = open_quarantine(client)
-    item = find(store, key)
+    _, objects = open_quarantine(client, store)
+    item = find(objects, key)
     if is_held:
         _check_held(client, item)
     # Checked again, and audited, before the object goes.
@@ -153,7 +158,7 @@ def drop(
             object_key=key, dataset_id=item.dataset_id, acceptance=acceptance, held=is_held
         )
     )
-    _delete(store, key)
+    _delete(objects, key)
     return reply
 
 

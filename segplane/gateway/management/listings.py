@@ -4,18 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
 
-from dataplane.location import ask_location
 from kql.errors import KqlError
 from kql.typed import Columns
 from meta.client import MetaClient
 from meta.errors import NotFound, RoleRefused
 from meta.v1 import catalog_pb2, nursery_pb2, resources_pb2
 from meta.v1 import operations_pb2 as ops
-from segments.inventory.quarantine import Quarantined, QuarantineFilter, list_page
-from segments.location import Stores
-from segments.store.open import open_stores
 from segplane.gateway.http.refusals import QueryRefusal, Stopped
-from segplane.gateway.management import times
 from segplane.gateway.management.calls import call, dataset_of, page_of
 from segplane.gateway.management.json_messages import Json, shown
 from segplane.gateway.management.rows import ManagementAsk, Reply, Row
@@ -32,7 +27,6 @@ DATASETS = Row(
 VIEWS = replace(DATASETS, path="/v1/views", kind="VIEW")
 USAGE_PARAMETERS = ("dataset", "with_rows", "limit", "after")
 TENANT_USAGE_PARAMETERS = ("tenant", "month", "limit", "after")
-QUARANTINE_PARAMETERS = ("dataset", "stream_id", "cause", "limit", "after")
 
 
 def list_datasets(client: MetaClient, ask: ManagementAsk) -> Reply:
@@ -107,44 +101,6 @@ def list_streams(client: MetaClient, ask: ManagementAsk) -> Reply:
             "next": following if reply.streams else None,
         }
     )
-
-
-def list_quarantine(client: MetaClient, ask: ManagementAsk) -> Reply:
-    """Return a page of the quarantine's payloads, from the bucket.
-
-    Meta decides who may see it, and which of the payloads no registration counts.
-    """
-    client.operations.CheckQuarantined(ops.CheckQuarantinedRequest())
-    limit, after = page_of(ask.parameters)
-    texts = {name: values[-1] for name, values in ask.parameters.items()}
-    dataset = texts.get("dataset")
-    chosen = QuarantineFilter(
-        texts.get("stream_id", ""),
-        dataset_of(client, {"name": dataset}).id if dataset else "",
-        texts.get("cause", ""),
-    )
-    location = ask_location(client, "gateway")
-    stores = Stores(ask.store or location.store, location.named_stores)
-    page = list_page(open_stores(stores), chosen, after, limit)
-    request = ops.CheckQuarantinedRequest(object_keys=[item.key for item in page.items])
-    uncounted = frozenset(client.operations.CheckQuarantined(request).uncounted)
-    items = [_quarantined(item, is_counted=item.key not in uncounted) for item in page.items]
-    return Reply({"items": items, "next": page.next_after or None})
-
-
-def _quarantined(item: Quarantined, *, is_counted: bool) -> Json:
-    return {
-        "key": item.key,
-        "stream_id": item.stream_id,
-        "offset": item.offset,
-        "signal": item.signal or None,
-        "size_bytes": item.size_bytes,
-        "dataset_id": item.dataset_id or None,
-        "cause": item.cause,
-        "received_at": times.text_of(item.received_at_nanos) if item.received_at_nanos else None,
-        "modified_at": times.text_of(item.modified_at_nanos),
-        "is_counted": is_counted,
-    }
 
 
 def flag_of(parameters: Mapping[str, Sequence[str]], name: str, *, default: bool) -> bool:

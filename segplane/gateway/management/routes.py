@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from segplane.gateway.management import datasets, listings
+from segplane.gateway.management import datasets, listings, quarantine
 from segplane.gateway.management.rows import Row
 
 _DATASET, _GROUP = "/v1/datasets/{name}", "/v1/groups/{name}"
@@ -197,20 +197,48 @@ _OTHERS = (
         parameters=listings.USAGE_PARAMETERS,
         answer="operations.DatasetUsage[]",
     ),
-    Row(
-        "GET",
-        "/v1/quarantine",
-        run=listings.list_quarantine,
-        about="Lists payloads that could not be merged, in the order of their keys. A page with a"
-        " filter may be short or empty before the last one.",
-        parameters=listings.QUARANTINE_PARAMETERS,
-        answer="QuarantinedPayload[]",
-    ),
     Row("GET", "/v1/audit", "operations.ListAuditRecords"),
     Row("GET", "/v1/denied-calls", "operations.ListDeniedCalls"),
 )
 
 
+_PAYLOAD = "/v1/quarantine/{stream_id}/{offset}/{payload}"
+_QUARANTINE = (
+    Row(
+        "GET",
+        "/v1/quarantine",
+        run=quarantine.list_payloads,
+        about="Lists payloads that could not be merged, in the order of their keys. A page may be"
+        " short or empty before the last one.",
+        parameters=quarantine.LIST_PARAMETERS,
+        answer="QuarantinedPayload[]",
+    ),
+    Row(
+        "GET",
+        _PAYLOAD,
+        run=quarantine.show,
+        about="Reads a payload's note, and its bytes. The path is its key.",
+        parameters=("content",),
+        answer="QuarantinedPayload",
+    ),
+    Row(
+        "POST",
+        f"{_PAYLOAD}/replay",
+        run=quarantine.replay,
+        about="Puts a payload's records into a dataset, exactly once. It may be repeated.",
+        members=quarantine.REPLAY_MEMBERS,
+        answer="ReplayedPayload",
+    ),
+    Row(
+        "DELETE",
+        _PAYLOAD,
+        run=quarantine.discard,
+        about="Writes a payload to the loss ledger, and deletes it.",
+        members=quarantine.DISCARD_MEMBERS,
+        answer="DiscardedPayload",
+        has_body=True,
+    ),
+)
 _KINDS = {
     _DATASET: "DATASET",
     _GROUP: "GROUP",
@@ -230,6 +258,7 @@ def rows() -> Iterator[Row]:
     for noun, word in (("schemas", "Schema"), ("views", "View"), ("projections", "Projection")):
         yield from _entries(noun, word)
     yield from _OTHERS
+    yield from _QUARANTINE
     for path, kind in _KINDS.items():
         yield from _care(path, kind)
 

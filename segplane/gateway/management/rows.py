@@ -1,7 +1,7 @@
 """Rows of the table of routes, what requests ask for, and the descriptors of their RPCs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -10,6 +10,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescri
 
 from meta.client import MetaClient
 from segments.location import StoreLocation
+from segplane.gateway.http.gateway_rights import GatewayRights
+from segplane.gateway.http.refusals import NotAllowed
 from segplane.gateway.management.json_messages import Json
 from segplane.gateway.management.members import fields_of, is_map, member_of
 
@@ -33,6 +35,11 @@ class ManagementAsk:
     deadline: float
     # The default store as this process is set to use it; None = as meta says.
     store: StoreLocation | None = None
+    rights: GatewayRights = field(default_factory=lambda: GatewayRights(_no_rights), repr=False)
+
+
+def _no_rights() -> MetaClient:
+    raise NotAllowed("the gateway lends no rights here")
 
 
 @dataclass(frozen=True, slots=True)

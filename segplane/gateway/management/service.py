@@ -13,6 +13,7 @@ from meta.client import MetaClient
 from segments.location import StoreLocation
 from segplane.gateway.http.bodies import BODY_BYTES_MAX, json_text, read_body
 from segplane.gateway.http.callers import Caller
+from segplane.gateway.http.gateway_rights import GatewayRights
 from segplane.gateway.http.paths import values_of
 from segplane.gateway.http.readers import LISTING_ROLES
 from segplane.gateway.http.refusals import QueryRefusal, WrongMediaType
@@ -30,6 +31,10 @@ Value = TypeVar("Value")
 
 class CatalogCalls(Protocol):
     """Calls of meta in the name of a request's caller, within the caller's limits."""
+
+    @property
+    def rights(self) -> GatewayRights:
+        """The gateway's own rights, for callers whose rights were checked."""
 
     @property
     def store(self) -> StoreLocation | None:
@@ -76,6 +81,7 @@ class Management:
             _versions(request),
             self._calls.deadline(),
             self._calls.store,
+            self._calls.rights,
         )
         reply = await self._calls.read_catalog(
             caller, lambda client: answered_by(client, self._table, rows, ask)

@@ -90,11 +90,23 @@ MEMBERS: dict[str, Schema] = {
     },
     "columns": {"type": "boolean", "description": "Whether items have columns. Defaults to true."},
     "keep_files": {"type": "boolean", "description": "Whether the files stay. Defaults to false."},
-    "dataset": {"type": "string", "description": "Name of the only dataset."},
+    "dataset": {"type": "string", "description": "Name of the only dataset, or of the target."},
     "tenant": {"type": "string", "description": "Name of the only tenant."},
     "month": {"type": "string", "description": "The only month, as YYYY-MM."},
     "stream_id": {"type": "string", "description": "Id of the only stream."},
     "cause": {"type": "string", "description": "The only cause, such as undecodable."},
+    "content": {"type": "boolean", "description": "Whether to send its bytes, in base64."},
+    "as_is": {
+        "type": "boolean",
+        "description": "Takes damaged bytes that decode, and records that violate the schema.",
+    },
+    "uncounted": {"type": "boolean", "description": "Takes one that no registration counts."},
+    "held_elsewhere": {
+        "type": "boolean",
+        "description": "Deletes one that no registration counts and whose records are held.",
+    },
+    "accept_loss": {"type": "boolean", "description": "The records are lost."},
+    "reason": {"type": "string", "description": "Reason, for the ledger of losses."},
     "with_rows": {"type": "boolean", "description": "Also count rows and duplicates."},
     "limit": {
         "type": "integer",
@@ -146,8 +158,12 @@ SCHEMAS: dict[str, Schema] = {
             "received_at": {"type": ["string", "null"], "format": "date-time"},
             "modified_at": {"type": "string", "format": "date-time"},
             "is_counted": {"type": "boolean"},
-        }
+            "content": _TEXT,
+        },
+        "content",
     ),
+    "ReplayedPayload": closed({"dataset_id": _TEXT, "version": _WHOLE, "segments": _WHOLE}),
+    "DiscardedPayload": closed({"key": _TEXT, "version": {"type": ["integer", "null"]}}),
     "Records": list_of({"type": "object"}),
     "Query": closed(
         {

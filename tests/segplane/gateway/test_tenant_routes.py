@@ -11,12 +11,14 @@ import pytest
 
 from meta.config import Settings
 from meta.v1 import catalog_pb2, ingest_token_pb2, operations_pb2
+from segments.keys import quarantine_key
 from segplane.gateway.http.paths import ways_of
 from segplane.gateway.management import routes
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.server import Answer
 from tests.support.gateway.tenants import SharedGateway, shared_gateway
 from tests.support.meta.resources import ResourceDriver
+from tests.support.nursery.drivers import CollectorDriver, nursery
 
 PART = re.compile(r"\{(\w+)\}")
 MASKED = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|secret|unused|\d+")
@@ -53,7 +55,7 @@ def _filled(shared: SharedGateway) -> dict[str, str]:
         operations_pb2.PinVersionRequest(pin_id=pin, owner="o", dataset_name="secret")
     )
     dataset = client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name="secret")).id
-    others = {part: str(uuid4()) for part in ("stream_id", "task_id", "vacuum_id")}
+    others = {part: str(uuid4()) for part in ("task_id", "vacuum_id")}
     return {
         "name": "secret",
         "group": "secret",
@@ -62,7 +64,21 @@ def _filled(shared: SharedGateway) -> dict[str, str]:
         "token_id": token,
         "pin_id": pin,
         **others,
+        **_quarantined(shared, dataset),
     }
+
+
+def _quarantined(shared: SharedGateway, dataset: str) -> dict[str, str]:
+    """The key of a payload of a dataset in the quarantine."""
+    admin = shared.tenants.guard.admin
+    collector = CollectorDriver(admin, dataset, tenant_client=shared.tenants.payments)
+    collector.commit(collector.put("good", payloads=(b"\x0a\x05ab",)))
+    nursery(admin).cycle()
+    _, stream_id, offset, payload = quarantine_key(
+        collector.stream_id, 0, collector.token_id, "logs", 1
+    ).split("/")
+    assert collector.store.head(f"quarantine/{stream_id}/{offset}/{payload}").size_bytes
+    return {"stream_id": stream_id, "offset": offset, "payload": payload}
 
 
 def _ask(shared: SharedGateway, route: str, entries: dict[str, str]) -> tuple[int, str]:
@@ -77,6 +93,7 @@ def _ask(shared: SharedGateway, route: str, entries: dict[str, str]) -> tuple[in
 def test_entries_of_another_tenant_are_as_if_nobody_had_them(shared: SharedGateway) -> None:
     theirs = _filled(shared)
     never = {part: str(uuid4()) for part in theirs} | {"name": "unused", "group": "unused"}
+    never |= {"offset": "0".zfill(20), "payload": f"{uuid4()}-logs-1"}
     all_routes = [f"{row.method} {way}" for row in routes.rows() for way in ways_of(row.path)]
     all_routes += [f"GET {way}" for route in OTHERS for way in ways_of(route.partition(" ")[2])]
     all_routes += [route.format("/iceberg/v1", group="{group}", name="{name}") for route in ICEBERG]

@@ -85,6 +85,7 @@ def shared_gateway(
             auth_token=GATEWAY_TOKEN,
             meta_auth_token=token,
             console=console,
+            replay_token=guard.token(Role.ADMIN).plaintext_token,
         )
         try:
             yield SharedGateway(tenants, gateway, datasets, tokens, tenant_ids)

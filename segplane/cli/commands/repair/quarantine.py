@@ -29,7 +29,7 @@ def list_(
     limit: Annotated[int, Option(min=1, max=10_000)] = 100,
     after: str = "",
 ) -> Answer:
-    """List payloads in the quarantine, a page at a time, from the bucket.
+    """List payloads in the quarantine, a page at a time, from the bucket; a tenant's own for it.
 
     A page with a filter may be short or empty: it also ends after 10,000 payloads. The key to
     continue behind is printed on stderr.
@@ -41,12 +41,18 @@ def list_(
         limit: Most payloads to print.
         after: Continue behind this key.
     """
-    from segments.inventory.quarantine import QuarantineFilter, list_page
-    from segplane.recovery import quarantine
+    from segplane.recovery import tenant_quarantine
 
-    chosen = QuarantineFilter(stream, dataset_id(client, dataset), cause)
-    _, store = quarantine.open_quarantine(client)
-    page = list_page(store, chosen, after, limit)
+    if tenant_quarantine.is_of_tenant(client):
+        filters = {"stream_id": stream, "dataset": dataset, "cause": cause}
+        page = tenant_quarantine.list_page(client, filters, after, limit)
+    else:
+        from segments.inventory.quarantine import QuarantineFilter, list_page
+        from segplane.recovery import quarantine
+
+        chosen = QuarantineFilter(stream, dataset_id(client, dataset), cause)
+        _, store = quarantine.open_quarantine(client)
+        page = list_page(store, chosen, after, limit)
     return listing(
         page.items,
         {
@@ -63,10 +69,13 @@ def list_(
 @command(app, f"quarantine show {SAMPLE}")
 def show(client: MetaClient, key: Key) -> Answer:
     """Show one payload and the full text of its cause."""
-    from segplane.recovery import quarantine
+    from segplane.recovery import quarantine, tenant_quarantine
 
-    _, store = quarantine.open_quarantine(client)
-    item = quarantine.find(store, key)
+    if tenant_quarantine.is_of_tenant(client):
+        item = tenant_quarantine.find(client, key)
+    else:
+        _, store = quarantine.open_quarantine(client)
+        item = quarantine.find(store, key)
     return Answer(item, facts(dataclasses.asdict(item).items()))
 
 
@@ -96,7 +105,7 @@ def replay(
         uncounted: Take a payload whose registration the catalog has forgotten, after a rebuild.
             Refused if its records may be rows.
     """
-    from segplane.recovery import quarantine
+    from segplane.recovery import quarantine, tenant_quarantine
     from segplane.recovery.losses import acceptance
 
     if sound_payloads and not quarantine.is_whole(key):
@@ -105,6 +114,12 @@ def replay(
         raise usage("--uncounted and --dataset exclude each other")
     if sound_payloads and file is not None:
         raise usage("--sound-payloads and --file exclude each other")
+    if tenant_quarantine.is_of_tenant(client):
+        if file is not None or sound_payloads:
+            raise usage("--file and --sound-payloads are an operator's")
+        body = {"as_is": as_is, "uncounted": uncounted, "reason": reason, "dataset": dataset}
+        reply = tenant_quarantine.replay(client, key, body)
+        return Answer(reply, [_visible(reply["version"], reply["segments"])])
     id_, consent = dataset_id(client, dataset), acceptance(reason)
     if quarantine.is_whole(key):
         baby = quarantine.replay_whole(
@@ -114,8 +129,11 @@ def replay(
     done = quarantine.replay(
         client, key, id_, consent, file=file, is_as_is=as_is, is_uncounted=uncounted
     )
-    text = f"visible from version {done.version} on, in {len(done.segment_ids)} segments"
-    return Answer(done, [text])
+    return Answer(done, [_visible(done.version, len(done.segment_ids))])
+
+
+def _visible(version: int, num_segments: int) -> str:
+    return f"visible from version {version} on, in {num_segments} segments"
 
 
 def _baby_lines(done: "ReplayedBaby") -> Iterator[str]:
@@ -148,9 +166,15 @@ def drop(
             leaves such payloads, and `segplane fsck` counts them. Refused if a record could be
             lost.
     """
-    from segplane.recovery import quarantine
+    from segplane.recovery import quarantine, tenant_quarantine
     from segplane.recovery.losses import acceptance
 
+    if tenant_quarantine.is_of_tenant(client):
+        if not held_elsewhere:
+            require_loss_accepted(accept_loss, "payload are lost")
+        body = {"accept_loss": accept_loss, "held_elsewhere": held_elsewhere, "reason": reason}
+        done = tenant_quarantine.discard(client, key, body)
+        return Answer(done, [f"discarded {key}"])
     if held_elsewhere:
         quarantine.drop(client, key, acceptance(reason), is_held=True)
         return Answer({"deleted": key}, [f"deleted {key}: its records are held elsewhere"])

@@ -18,7 +18,7 @@ from segplane.gateway.console.sessions.session import SESSION_SECS, Session, new
 from segplane.gateway.console.settings import ConsoleSettings
 from segplane.gateway.console.templating import Templates
 from segplane.gateway.console.viewer import LoginNeeded, Viewer
-from segplane.gateway.http.callers import GATEWAY, Caller
+from segplane.gateway.http.callers import GATEWAY
 from segplane.gateway.http.readers import CatalogReaders
 from segplane.gateway.http.refusals import NotAllowed, NotKnown, NotThere
 from segplane.gateway.http.responses import Endpoint, answered

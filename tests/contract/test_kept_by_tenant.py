@@ -85,7 +85,7 @@ KEYS = {
     "segplane.gateway.iceberg.tables._followed": TENANT,
     "segplane.gateway.iceberg.tables._left_out": ID,
     "segplane.gateway.management.openapi": OPERATORS,
-    "segplane.gateway.management.quarantine": ONE,
+    "segplane.gateway.management.quarantine_view": ONE,
     "segplane.gateway.queries.accounts._accounts": ACCOUNT,
     "segplane.gateway.queries.broker": ONE,
     "segplane.gateway.queries.kept_datasets._kept": TENANT,

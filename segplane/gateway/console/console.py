@@ -20,6 +20,7 @@ from segplane.gateway.console.pages.logs import LogPages
 from segplane.gateway.console.pages.merges import MergePages
 from segplane.gateway.console.pages.metrics import MetricPages
 from segplane.gateway.console.pages.pipeline import PipelinePages
+from segplane.gateway.console.pages.quarantine import QuarantinePages
 from segplane.gateway.console.pages.query import QueryPages
 from segplane.gateway.console.pages.saved_views import SavedViewPages
 from segplane.gateway.console.pages.streams import StreamPages
@@ -44,6 +45,7 @@ _PAGES = (
         StreamPages,
         PipelinePages,
         MergePages,
+        QuarantinePages,
         AccessPages,
         MetricPages,
         VersionPages,

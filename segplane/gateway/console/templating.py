@@ -31,13 +31,16 @@ _NAVIGATION = {
     "Streams": "/ui/streams",
     "Merges": "/ui/merges",
     "Deletion": "/ui/deletion",
+    "Quarantine": "/ui/quarantine",
     "Access": "/ui/access",
     "Tenants": "/ui/tenants",
 }
 # Pages of one dataset, which they are offered with.
 _OF_DATASET = ("Logs", "Traces", "Metrics", "Dataset")
 # Pages about the whole installation, which readers may not see.
-_OF_INSTALLATION = ("Pipeline", "Streams", "Merges", "Deletion", "Access", "Tenants")
+_OF_INSTALLATION = ("Pipeline", "Streams", "Merges", "Deletion", "Quarantine", "Access", "Tenants")
+# Those of them that the people of a tenant see, as far as they are about the tenant.
+_OF_TENANT = ("Quarantine",)
 
 
 @pass_context
@@ -88,6 +91,7 @@ class Templates:
                 "path": path,
                 "is_of_dataset": name in _OF_DATASET,
                 "is_of_installation": name in _OF_INSTALLATION,
+                "is_of_tenant": name in _OF_TENANT,
             }
             for name, path in _NAVIGATION.items()
             if f"GET {path}" in routes

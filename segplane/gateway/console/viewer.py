@@ -11,6 +11,7 @@ from segplane.gateway.http.readers import ALL_DATASETS, DatasetScope
 
 # Roles that may ask meta for streams, tasks and processes.
 _OPERATORS = ("operator-read", "admin")
+_OF_TENANTS = ("tenant-admin", "tenant-reader")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,11 @@ class Viewer:
         if self.caller.tenant not in ("", DEFAULT_TENANT):
             return False
         return self.uses_gateway_rights or self.rights[0] in _OPERATORS
+
+    @property
+    def sees_tenant(self) -> bool:
+        """Whether pages about the person's tenant are offered."""
+        return self.rights[0] in _OF_TENANTS
 
     @property
     def shared_rights(self) -> Hashable:

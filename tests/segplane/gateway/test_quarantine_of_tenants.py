@@ -16,7 +16,7 @@ from meta.v1 import operations_pb2 as pb
 from nursery.execution.quarantine import Quarantine
 from segments.keys import quarantine_key, quarantine_whole_key
 from segplane.__main__ import app
-from segplane.gateway.management import quarantine
+from segplane.gateway.management import quarantine_view
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.server import Answer, GatewayServer
 from tests.support.gateway.tenants import NAMES, SharedGateway, shared_gateway
@@ -102,7 +102,7 @@ def test_each_tenant_sees_its_payloads_and_operators_see_all(
         assert set(re.findall("quarantine/[^ ]+", done.stdout)) == own, done.stderr
         # A page that ends at another tenant's key has a position that nobody can read.
         with monkeypatch.context() as patch:
-            patch.setattr(quarantine, "READ_MAX", 1)
+            patch.setattr(quarantine_view, "READ_MAX", 1)
             keys, path = list[str](), "v1/quarantine"
             while path:
                 answer = shared.get(name, path)

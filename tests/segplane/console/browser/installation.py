@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass
 
+from dataplane.babies.payload import Payload
+from dataplane.location import ask_location
 from meta.client import MetaClient
 from meta.v1 import operations_pb2 as ops
+from nursery.execution.quarantine import Quarantine
+from segments.store.open import open_stores
 from tests.segplane.console.browser.web_shop import HOSTILE
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
@@ -29,7 +33,7 @@ class Installation:
     def create(
         cls, client: MetaClient, name: str = NAME, reason: str = REASON, worker_id: str = WORKER
     ) -> "Installation":
-        """Commit, merge, fail a merge, and park a stream."""
+        """Commit, merge, fail a merge, park a stream, and quarantine a payload."""
         catalog = CatalogDriver(client)
         dataset = catalog.dataset(name)
         token = catalog.token(dataset)
@@ -41,6 +45,9 @@ class Installation:
         nursery.merge(dataset, other, -1, 1)
         park = ops.ParkStreamRequest(stream_id=other, offset=3, reason=reason)
         client.operations.ParkStream(park)
+        payload = Payload(other, 0, token.id, "logs", 0, b"x", 1, 1, is_validated=False)
+        store = open_stores(ask_location(client, "test").stores)
+        Quarantine(store).put_payload(payload, "undecodable", reason, dataset)
         worker.plan()
         task = worker.poll()
         worker.fail(task)
@@ -52,7 +59,7 @@ class Installation:
             *("/ui/pipeline", "/ui/streams", f"/ui/streams/{self.stream}", "/ui/merges"),
             *(f"/ui/merges/task?id={self.task}", f"/ui/merges/segment?id={self.segment}"),
             *("/ui/deletion", "/ui/dataset?dataset=default", "/ui/streams?state=stopped"),
-            "/ui/streams?state=lost",
+            *("/ui/streams?state=lost", "/ui/quarantine"),
         )
 
 

@@ -27,7 +27,7 @@ from segments.store.interface import ObjectStore
 from segments.store.open import open_stores
 from segplane.gateway.http.failures import failure_of
 from segplane.gateway.http.gateway_rights import GatewayRights
-from segplane.gateway.http.readers import TENANT
+from segplane.gateway.http.readers import READING_ROLES, TENANT
 from segplane.gateway.http.refusals import (
     CatalogConflict,
     NotAllowed,
@@ -38,7 +38,7 @@ from segplane.gateway.http.refusals import (
 from segplane.recovery.payload_replay import ReplayRefused
 
 CONTENT_BYTES_MAX = 32 * 2**20
-_READING_ROLES = ("tenant-admin", "tenant-reader", "admin", "operator-read")
+_LISTING_ROLES = ("tenant-admin", "tenant-reader", "admin", "operator-read")
 _CHANGING_ROLES = ("tenant-admin", "admin")
 _ACTOR_CHARACTERS_MAX = 255
 
@@ -66,7 +66,7 @@ class QuarantineView:
             client.operations.CheckQuarantined(ops.CheckQuarantinedRequest())
         except RoleRefused:
             self.is_whole = False
-            if self._state().role not in _READING_ROLES:
+            if self._state().role not in _LISTING_ROLES:
                 raise
         if changes and (role := self._state().role) not in _CHANGING_ROLES:
             raise NotAllowed(f"the role {role} may not replay or discard payloads")
@@ -105,7 +105,9 @@ class QuarantineView:
         return item
 
     def content(self, item: Quarantined) -> bytes:
-        """Read the bytes of a payload. Raises TooLong."""
+        """Read the bytes of a payload, for roles that read records. Raises NotAllowed, TooLong."""
+        if (role := self._state().role) not in READING_ROLES:
+            raise NotAllowed(f"the role {role} may not read records")
         if item.size_bytes > CONTENT_BYTES_MAX:
             raise TooLong(
                 f"the payload has {item.size_bytes:,} bytes, at most {CONTENT_BYTES_MAX:,} are sent"

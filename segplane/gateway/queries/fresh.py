@@ -7,7 +7,7 @@ rights, and passes on the payloads of the one dataset that the caller's own righ
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -69,7 +69,7 @@ class _Reading:
     version: int
     deadline: float
 
-    def begin(self) -> Iterator[bytes]:
+    def begin(self) -> Generator[bytes]:
         """List the baby segments, and return the pieces. Raises QueryRefusal."""
         with self.queries.rights.connect() as meta:
             try:
@@ -86,7 +86,7 @@ class _Reading:
                 ) from None
         return self._pieces(fresh)
 
-    def _pieces(self, fresh: FreshRecords) -> Iterator[bytes]:
+    def _pieces(self, fresh: FreshRecords) -> Generator[bytes]:
         piece = bytearray()
         for frame in self._frames(fresh):
             piece += frame

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -125,7 +125,7 @@ class PieceResponse(Response):
 
     def __init__(
         self,
-        pieces: Iterator[bytes],
+        pieces: Generator[bytes],
         hangup: "asyncio.Task[None]",
         finish: Callable[[], Awaitable[None]],
     ) -> None:
@@ -143,4 +143,8 @@ class PieceResponse(Response):
                 if not piece:
                     break
         finally:
-            await asyncio.shield(self._finish())
+            await asyncio.shield(self._end())
+
+    async def _end(self) -> None:
+        await to_thread.run_sync(self._pieces.close)
+        await self._finish()

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import TypeVar
@@ -205,7 +205,7 @@ class QueryService:
         return await response.whole(bytes_max)
 
     async def stream(
-        self, request: Request, caller: Caller, begin: Callable[[], Iterator[bytes]]
+        self, request: Request, caller: Caller, begin: Callable[[], Generator[bytes]]
     ) -> PieceResponse:
         """Answer with pieces that count as one of a caller's queries. Raises QueryRefusal."""
         hangup = asyncio.create_task(gone(request))

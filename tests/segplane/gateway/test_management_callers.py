@@ -1,17 +1,20 @@
 """Callers of management over HTTP: their own credential, its role, and the audit log."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from meta.config import Settings
 from meta.roles import Role
+from segments.keys import quarantine_key
 from segplane.gateway.management import routes
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.server import GatewayServer
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.guarded import GuardedServer, guarded
+from tests.support.nursery.drivers import CollectorDriver, nursery
 
 
 @pytest.fixture
@@ -46,6 +49,24 @@ def test_a_gateway_lends_its_rights_to_nobody(gateway: GatewayServer) -> None:
         assert gateway.send(method, path, body).status == 401, route
         status = gateway.send(method, path, body, **bearer("of-the-gateway")).status
         assert (status == 401) != rows[0].is_open, route
+
+
+def test_the_bytes_of_a_quarantined_payload_are_for_roles_that_read_records(
+    guard: GuardedServer, gateway: GatewayServer, meta_settings: Settings
+) -> None:
+    Path("/", meta_settings.location.path).mkdir(exist_ok=True)
+    collector = CollectorDriver(guard.admin, CatalogDriver(guard.admin).dataset("web"))
+    collector.commit(collector.put("good", payloads=(b"\x0a\x05ab",)))
+    nursery(guard.admin).cycle()
+    key = quarantine_key(collector.stream_id, 0, collector.token_id, "logs", 1)
+    roles = (Role.CATALOG, Role.JANITOR, Role.READER, Role.OPERATOR_READ, Role.INGEST)
+
+    statuses = [
+        [gateway.get(path, **bearer(guard.token(role).plaintext_token)).status for role in roles]
+        for path in (f"v1/{key}", f"v1/{key}?content=true")
+    ]
+
+    assert statuses == [[200, 200, 200, 200, 403], [403, 403, 200, 200, 403]]
 
 
 def test_meta_decides_by_the_role_of_the_callers_token(

@@ -9,9 +9,11 @@ from uuid import uuid4
 
 import pytest
 from click.testing import CliRunner
+from google.protobuf.descriptor import Descriptor
 
 from meta.config import Settings
 from meta.errors import RoleRefused
+from meta.limited_calls import TENANT_ROWS
 from meta.roles import Role
 from meta.v1 import operations_pb2 as pb
 from segments.keys import baby_key
@@ -21,6 +23,7 @@ from segplane.read.rows.passed_payloads import PassedPayloads
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.tenant_collector import SharedCollector, shared_collector
 from tests.support.gateway.tenants import NAMES, SharedGateway, shared_gateway
+from tests.support.meta.methods import METHODS
 from tests.support.nursery.drivers import logs, nursery
 
 Offset = tuple[str, int]
@@ -142,6 +145,29 @@ def test_no_caller_of_a_tenant_reaches_a_baby_or_anothers_payload(
     monkeypatch.setenv("SEGPLANE_GATEWAY_ADDRESS", "127.0.0.1:1")
     with pytest.raises(ReadError, match=r"come from a gateway: .* does not answer"):
         opened(shared, shared.tokens["payments"])
+
+
+def test_no_call_of_a_tenant_answers_with_baby_segments() -> None:
+    of_tenants = {
+        method.name: messages_of(method.output_type, set())
+        for method in METHODS
+        if method.name in TENANT_ROWS.get(method.containing_service.name, ())
+    }
+
+    assert len(of_tenants) > 50
+    assert not [name for name, messages in of_tenants.items() if any("Bab" in m for m in messages)]
+    with_streams = [name for name, messages in of_tenants.items() if "StreamOffsetAt" in messages]
+    assert with_streams == ["GetOffsetsAt"]
+
+
+def messages_of(message: Descriptor, found: set[str]) -> set[str]:
+    """The names of all messages that may be in a message."""
+    if message.name not in found:
+        found.add(message.name)
+        for field in message.fields:
+            if field.message_type is not None:
+                messages_of(field.message_type, found)
+    return found
 
 
 def test_an_answer_that_is_cut_off_is_not_taken_for_a_whole_one() -> None:

@@ -19,8 +19,9 @@ from collector.auth import TokenCache
 from collector.config import Settings, split_bind
 from collector.ingestion import Ingestion
 from collector.intake.conversion import ConversionPool
-from collector.intake.intake import Intake, IntakeLimits
+from collector.intake.intake import Intake
 from collector.intake.quotas import Quotas
+from collector.intake.token_limits import IntakeLimits
 from collector.otlp.export import CommittedDigests
 from collector.retry import Backoff
 from collector.servers.http_bodies import Bodies

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from meta import roles
 from meta.roles import Role
+from meta.tenant_shares import WHOLE, TenantShares
 
 # The key of the tenant that everything belongs to unless it names another.
 DEFAULT_TENANT = 0
@@ -21,6 +22,7 @@ class CallerTenant:
     id: UUID
     name: str
     is_suspended: bool = False
+    shares: TenantShares = WHOLE
 
     @property
     def reference(self) -> str:
@@ -152,6 +154,12 @@ class Origin:
 
     host: str = ""
     request_id: str = ""
+
+
+def current_shares() -> TenantShares:
+    """The shares of the tenant of the current call; the whole for an operator who names none."""
+    tenant = current.get().tenant
+    return WHOLE if tenant is None else tenant.shares
 
 
 # Read by the few calls that are audited, so that the others do not pay for it.

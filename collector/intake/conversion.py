@@ -1,7 +1,7 @@
 """Pool of conversion processes: JSON to protobuf, the valid part of damaged exports, validation.
 
-Tokens take turns. A process is started when it is first needed and again after it ended; one that
-takes too long for an export is killed.
+Tokens and tenants take turns. A process is started when it is first needed and again after it
+ended; one that takes too long for an export is killed.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from typing import cast
 
 import structlog
 
-from collector.fair_queue import FairQueue
+from collector.fair_queue import FairQueue, Sender
 from collector.intake.conversion_worker import Conversion, Limit, Reply, Request, Result
 from collector.otlp.export import TooManyRecords
 from collector.otlp.partial_success import PartialSuccess
@@ -44,24 +44,29 @@ class ConversionPool:
     _waiting: FairQueue["asyncio.Future[None]"] = field(default_factory=FairQueue)
 
     async def convert(
-        self, conversion: Conversion, token_id: str, signal: Signal, body: bytes, limit: Limit
+        self,
+        conversion: Conversion,
+        sender: Sender,
+        signal: Signal,
+        body: bytes,
+        limit: Limit,
     ) -> PartialSuccess:
-        """Convert one export when it is the token's turn; raises Refused."""
-        converted = await self._result(token_id, (conversion, signal, body, limit))
+        """Convert one export when it is the sender's turn; raises Refused."""
+        converted = await self._result(sender, (conversion, signal, body, limit))
         assert isinstance(converted, PartialSuccess)
         return converted
 
     async def read_facts(
-        self, token_id: str, signal: Signal, payload: bytes, records_max: int
+        self, sender: Sender, signal: Signal, payload: bytes, records_max: int
     ) -> PayloadFacts:
-        """Do as `collector.otlp.export.read_facts` when it is the token's turn."""
-        facts = await self._result(token_id, ("facts", signal, payload, records_max))
+        """Do as `collector.otlp.export.read_facts` when it is the sender's turn."""
+        facts = await self._result(sender, ("facts", signal, payload, records_max))
         assert isinstance(facts, PayloadFacts)
         return facts
 
-    async def _result(self, token_id: str, request: Request) -> Result:
+    async def _result(self, sender: Sender, request: Request) -> Result:
         _, _, body, limit = request
-        await self._turn(token_id, len(body))
+        await self._turn(sender, len(body))
         worker: ChildProcess | None = None
         try:
             worker = self._idle.pop() if self._idle else _started()
@@ -97,12 +102,12 @@ class ConversionPool:
         idle, self._idle = self._idle, []
         await asyncio.gather(*(asyncio.to_thread(worker.end) for worker in idle))
 
-    async def _turn(self, token_id: str, size_bytes: int) -> None:
+    async def _turn(self, sender: Sender, size_bytes: int) -> None:
         if self._num_busy < self.processes_max:
             self._num_busy += 1
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.push(token_id, turn, size_bytes)
+        self._waiting.push(sender, turn, size_bytes)
         try:
             await turn
         except asyncio.CancelledError:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from collector.auth import TokenCache
-from collector.config import Settings
 from collector.ingestion import MonthlyUsage, ValidToken
 from collector.intake.admission import AdmittedExport
 from collector.intake.checks import AttributeSizes, Check, Conformity, EventAges, in_order
@@ -15,9 +14,8 @@ from collector.intake.conversion import ConversionPool
 from collector.intake.deadlines import Deadlines
 from collector.intake.quotas import Quotas
 from collector.intake.reading import ExportReader
-from collector.intake.token_limits import Activities, TokenLimits
+from collector.intake.token_limits import Activities, IntakeLimits, TenantActivity, TokenLimits
 from collector.otlp import export as dedupe
-from collector.otlp.attribute_bounds import AttributeBounds
 from collector.otlp.export import (
     CommittedDigests,
     count_records,
@@ -38,38 +36,6 @@ from meta.metrics import (
 from segments.export_digest import DIGEST_BYTES, batch_id_of
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
-
-
-@dataclass(frozen=True, slots=True)
-class IntakeLimits:
-    """Limits of one collector; those of a token hold unless its dataset sets others."""
-
-    export_size_bytes_max: int
-    export_records_max: int
-    export_timeout_secs: float
-    concurrent_exports_max: int
-    token: TokenLimits
-    attributes: AttributeBounds
-
-    @classmethod
-    def of(cls, settings: Settings) -> "IntakeLimits":
-        """Return the limits that an operator has set."""
-        return cls(
-            settings.export_size_bytes_max,
-            settings.export_records_max,
-            settings.export_timeout_secs,
-            settings.concurrent_exports_max,
-            TokenLimits(
-                bytes_per_sec=settings.token_bytes_per_sec_max,
-                exports_in_flight=settings.token_concurrent_exports_max,
-                memory_bytes=settings.token_buffer_size_bytes_max,
-            ),
-            AttributeBounds(
-                attributes_max=settings.attributes_max,
-                name_bytes_max=settings.attribute_name_bytes_max,
-                value_bytes_max=settings.attribute_value_bytes_max,
-            ),
-        )
 
 
 @dataclass(slots=True)
@@ -137,10 +103,27 @@ class Intake:
         limits = self.limits.token.overridden(usage.message.ingest_limits)
         activity = self._activities.of(token.token_id)
         activity.require(limits, self._activities.clock())
+        tenant = self._admit_tenant(usage)
         charge = self.budget.open(token.token_id, limits.memory_bytes)
+        if tenant is not None:
+            charge.tenant_id, charge.tenant_size_bytes_max = tenant.id, tenant.limits.memory_bytes
         return AdmittedExport(
-            signal, token_secret, token, limits, usage, charge, activity, self._activities
+            signal, token_secret, token, limits, usage, charge, activity, self._activities, tenant
         )
+
+    def _admit_tenant(self, usage: MonthlyUsage) -> TenantActivity | None:
+        """Return what the tenant's tokens do together, None = of `default`; raises Refused."""
+        if not usage.message.HasField("tenant"):
+            return None
+        share = usage.message.tenant
+        limits = TokenLimits(
+            share.bytes_per_sec,
+            max(1, self.limits.concurrent_exports_max * share.percent // 100),
+            max(1, self.budget.size_bytes_max * share.percent // 100),
+        )
+        activity = self._activities.of(share.tenant_id)
+        activity.require(limits, self._activities.clock(), "tenant")
+        return TenantActivity(share.tenant_id, limits, activity)
 
     def _last_known(
         self, signal: Signal, token_secret: str
@@ -198,8 +181,8 @@ class Intake:
         """
         signal, size_bytes = admission.signal, len(payload) + OVERHEAD_BYTES
         admission.charge.grow_to(size_bytes)
-        admission.activity.count(len(payload), admission.limits, self._activities.clock())
-        await self._activities.turn(admission.token.token_id, size_bytes)
+        admission.count(len(payload))
+        await self._activities.turn(admission.sender, size_bytes)
         # Over the payload as sent, so that a resend of a damaged export has the same digest.
         digest = digest or digest_of(admission.token.token_id, signal, payload)
         view = await self._reader.read(admission, converted or PartialSuccess(payload, 0), digest)
@@ -258,6 +241,7 @@ class Intake:
             time.time_ns(),
             outcome,
             admission.charge.take_over(),
+            tenant_id=admission.sender.tenant_id,
         )
         self._pending[digest[:DIGEST_BYTES]] = export
         self.buffer.add(export)

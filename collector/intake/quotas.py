@@ -42,9 +42,12 @@ class Allowance:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the dataset, or all of its creator's, have reached their quota for this month."""
-        return self._has_spent(self.usage.message.records, self.usage.message.limit) or (
-            self.has_spent_creators
+        """Whether the dataset, or all of its creator's or tenant's, have reached their quota."""
+        usage = self.usage.message
+        return (
+            self._has_spent(usage.records, usage.limit)
+            or self.has_spent_creators
+            or self.has_spent_tenants
         )
 
     @property
@@ -53,6 +56,14 @@ class Allowance:
         usage = self.usage.message
         return usage.HasField("creator_limit") and self._has_spent(
             usage.creator_records, usage.creator_limit
+        )
+
+    @property
+    def has_spent_tenants(self) -> bool:
+        """Whether all datasets of the tenant have reached their quota for this month."""
+        share = self.usage.message.tenant
+        return share.HasField("records_limit") and self._has_spent(
+            share.records, share.records_limit
         )
 
     def _has_spent(self, records: int, limit: int) -> bool:
@@ -177,6 +188,9 @@ def _spent(allowance: Allowance) -> Refusal:
     owner, limit = f"dataset {name} has accepted its", usage.limit
     if allowance.has_spent_creators:
         owner, limit = f"the creator of dataset {name} has reached the", usage.creator_limit
+    elif allowance.has_spent_tenants:
+        owner = f"the tenant of dataset {name} has reached the"
+        limit = usage.tenant.records_limit
     text = f"{owner} {limit} records of {usage.month} (UTC), duplicates counted"
     # No delay is given, so that exporters drop it by OTLP's rules: the month may be long.
     return Refusal(Code.RESOURCE_EXHAUSTED, text, reason=QuotaExceeded.reason)

@@ -65,7 +65,7 @@ class ExportReader:
         """Convert a payload in a process; raises Refused."""
         return await self.conversions.convert(
             conversion,
-            admission.token.token_id,
+            admission.sender,
             admission.signal,
             body,
             limit or self.records_max,
@@ -80,6 +80,4 @@ class ExportReader:
             except TooManyRecords as many:
                 if many.num_parts > records_max:
                     raise TooManyRecords(records_max, many.num_parts) from None
-        return await self.validations.read_facts(
-            admission.token.token_id, signal, payload, records_max
-        )
+        return await self.validations.read_facts(admission.sender, signal, payload, records_max)

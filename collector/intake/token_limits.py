@@ -1,4 +1,4 @@
-"""Limits of ingest tokens: exports at a time, rate and memory."""
+"""Limits of ingest tokens and of tenants: exports at a time, rate and memory."""
 
 import asyncio
 import time
@@ -6,7 +6,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from collector.fair_queue import FairQueue
+from collector.config import Settings
+from collector.fair_queue import FairQueue, Sender
+from collector.otlp.attribute_bounds import AttributeBounds
 from collector.refusal import over_limit
 from meta.v1.operations_pb2 import IngestLimits
 
@@ -23,7 +25,7 @@ WARNING_PAUSE_SECS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class TokenLimits:
-    """Limits of one token; `bytes_per_sec` 0 = unlimited."""
+    """Limits of one token, or of all tokens of a tenant; `bytes_per_sec` 0 = unlimited."""
 
     bytes_per_sec: int
     exports_in_flight: int
@@ -40,9 +42,41 @@ class TokenLimits:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class IntakeLimits:
+    """Limits of one collector; those of a token hold unless its dataset sets others."""
+
+    export_size_bytes_max: int
+    export_records_max: int
+    export_timeout_secs: float
+    concurrent_exports_max: int
+    token: TokenLimits
+    attributes: AttributeBounds
+
+    @classmethod
+    def of(cls, settings: Settings) -> "IntakeLimits":
+        """Return the limits that an operator has set."""
+        return cls(
+            settings.export_size_bytes_max,
+            settings.export_records_max,
+            settings.export_timeout_secs,
+            settings.concurrent_exports_max,
+            TokenLimits(
+                bytes_per_sec=settings.token_bytes_per_sec_max,
+                exports_in_flight=settings.token_concurrent_exports_max,
+                memory_bytes=settings.token_buffer_size_bytes_max,
+            ),
+            AttributeBounds(
+                attributes_max=settings.attributes_max,
+                name_bytes_max=settings.attribute_name_bytes_max,
+                value_bytes_max=settings.attribute_value_bytes_max,
+            ),
+        )
+
+
 @dataclass(slots=True, eq=False)
 class TokenActivity:
-    """Exports in flight of one token, its rate, and the size that its next export may have."""
+    """Exports in flight of one token or tenant, its rate, and the size of its next export."""
 
     in_flight: int = 0
     used_at: float = 0.0
@@ -58,15 +92,15 @@ class TokenActivity:
         self._warned_at = now if is_due else self._warned_at
         return is_due
 
-    def require(self, limits: TokenLimits, now: float) -> None:
-        """Raise Refused, with a time to retry, if the token is over a limit."""
+    def require(self, limits: TokenLimits, now: float, holder: str = "ingest token") -> None:
+        """Raise Refused, with a time to retry, if the token or tenant is over a limit."""
         if self.in_flight >= limits.exports_in_flight:
-            raise over_limit("exports_in_flight", "ingest token has too many exports in flight")
+            raise over_limit("exports_in_flight", f"{holder} has too many exports in flight")
         if limits.bytes_per_sec:
             self._refill(limits.bytes_per_sec, now)
             if self._balance_bytes <= 0:
                 wait_secs = max(1.0, -self._balance_bytes / limits.bytes_per_sec)
-                text = f"ingest token sends more than {limits.bytes_per_sec} bytes a second"
+                text = f"{holder} sends more than {limits.bytes_per_sec} bytes a second"
                 raise over_limit("bytes_per_sec", text, wait_secs)
 
     def count(self, size_bytes: int, limits: TokenLimits, now: float) -> None:
@@ -94,9 +128,18 @@ class TokenActivity:
         self._balance_bytes = min(bytes_per_sec, self._balance_bytes + elapsed_secs * bytes_per_sec)
 
 
+@dataclass(frozen=True, slots=True)
+class TenantActivity:
+    """Limits of all tokens of a tenant together, and what they do."""
+
+    id: str
+    limits: TokenLimits
+    activity: TokenActivity
+
+
 @dataclass(slots=True)
 class Activities:
-    """Activity by token id, and turns if several tokens want the event loop."""
+    """Activity by the id of a token or tenant, and turns if several want the event loop."""
 
     clock: Callable[[], float] = time.monotonic
     num_in_flight: int = 0
@@ -129,15 +172,15 @@ class Activities:
         activity.in_flight -= 1
         self._num_active_tokens -= activity.in_flight == 0
 
-    async def turn(self, token_id: str, size_bytes: int) -> None:
-        """Wait for the token's turn on the event loop; at once while it is the only one."""
+    async def turn(self, sender: Sender, size_bytes: int) -> None:
+        """Wait for the sender's turn on the event loop; at once while it is the only one."""
         if self._num_active_tokens <= 1 and not self._turns:
             return
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         if not self._turns:
             loop.call_soon(self._next_turn)
-        self._turns.push(token_id, turn, size_bytes)
+        self._turns.push(sender, turn, size_bytes)
         await turn
 
     def _next_turn(self) -> None:

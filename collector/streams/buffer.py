@@ -7,10 +7,10 @@ token with a long backlog does not delay the exports of the others.
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from collector.fair_queue import FairQueue
+from collector.fair_queue import FairQueue, Sender
 from collector.refusal import Refusal, over_limit, unavailable
 from meta.metrics import BUFFER_LIMIT_BYTES, BUFFERED_BYTES
 from segments.otlp.content import PayloadFacts
@@ -29,7 +29,7 @@ BATCH_RECORDS_MAX = 100_000
 
 @dataclass(slots=True)
 class MemoryBudget:
-    """Bytes charged in total and per token; used on one event loop only.
+    """Bytes charged in total, per token and per tenant; used on one event loop only.
 
     One charge may always enter an empty budget, whatever its size. Metrics show the latest budget.
     """
@@ -37,7 +37,8 @@ class MemoryBudget:
     size_bytes_max: int
     token_size_bytes_max: int
     size_bytes: int = 0
-    token_sizes: Counter[str] = field(default_factory=Counter)
+    # By the id of a token or a tenant.
+    sizes: Counter[str] = field(default_factory=Counter)
     _waiters: "deque[_Waiter]" = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -49,12 +50,13 @@ class MemoryBudget:
         """Open a charge of 0 bytes; a token may have its own limit."""
         return Charge(self, token_id, token_size_bytes_max or self.token_size_bytes_max)
 
-    def change(self, token_id: str, size_bytes: int) -> None:
+    def change(self, holders: Iterable[str], size_bytes: int) -> None:
         """Charge (or, if negative, discharge) bytes."""
         self.size_bytes += size_bytes
-        self.token_sizes[token_id] += size_bytes
-        if not self.token_sizes[token_id]:
-            del self.token_sizes[token_id]
+        for holder in holders:
+            self.sizes[holder] += size_bytes
+            if not self.sizes[holder]:
+                del self.sizes[holder]
         if size_bytes < 0 and self._waiters:
             self._admit_waiters()
 
@@ -76,7 +78,7 @@ class MemoryBudget:
                 self._waiters.remove(waiter)
 
     def _admit_waiters(self) -> None:
-        """Admit every waiter that has room; one whose token is full holds up no other token."""
+        """Admit every waiter that has room; one whose token or tenant is full holds up no other."""
         waiting: deque[_Waiter] = deque()
         while self._waiters:
             waiter = self._waiters.popleft()
@@ -92,26 +94,28 @@ class MemoryBudget:
 
 @dataclass(slots=True, eq=False)
 class Charge:
-    """Bytes that one export has charged to its token."""
+    """Bytes that one export has charged to its token, and to its tenant; "" = none."""
 
     budget: MemoryBudget
     token_id: str
     token_size_bytes_max: int
+    tenant_id: str = ""
+    tenant_size_bytes_max: int = 0
     size_bytes: int = 0
 
     def has_room(self, size_bytes: int) -> bool:
         """Whether so many more bytes may be charged."""
         charged_bytes = self.budget.size_bytes
         is_free = not charged_bytes or charged_bytes + size_bytes <= self.budget.size_bytes_max
-        return is_free and self._token_has_room(size_bytes)
+        return is_free and not self._full_holder(size_bytes)
 
     def grow_to(self, size_bytes: int) -> None:
         """Charge up to a size at once; raises Refused, with a time to retry, without room."""
         more_bytes = size_bytes - self.size_bytes
         if more_bytes <= 0:
             return
-        if not self._token_has_room(more_bytes):
-            raise over_limit("memory", "ingest token has too many bytes in progress")
+        if holder := self._full_holder(more_bytes):
+            raise over_limit("memory", f"{holder} has too many bytes in progress")
         if not self.has_room(more_bytes):
             raise unavailable("collector's buffer is full")
         self.set(size_bytes)
@@ -121,7 +125,8 @@ class Charge:
         change_bytes = size_bytes - self.size_bytes
         self.size_bytes = size_bytes
         if change_bytes:
-            self.budget.change(self.token_id, change_bytes)
+            holders = (self.token_id, self.tenant_id) if self.tenant_id else (self.token_id,)
+            self.budget.change(holders, change_bytes)
 
     async def reserve(self, size_bytes: int) -> None:
         """Charge more bytes once there is room; raises Refused if that takes too long."""
@@ -136,7 +141,14 @@ class Charge:
 
     def take_over(self) -> "Charge":
         """Return a charge of these bytes, of which this one is free then."""
-        taken = Charge(self.budget, self.token_id, self.token_size_bytes_max, self.size_bytes)
+        taken = Charge(
+            self.budget,
+            self.token_id,
+            self.token_size_bytes_max,
+            self.tenant_id,
+            self.tenant_size_bytes_max,
+            self.size_bytes,
+        )
         self.size_bytes = 0
         return taken
 
@@ -144,9 +156,17 @@ class Charge:
         """Discharge all bytes; safe to call twice."""
         self.set(0)
 
-    def _token_has_room(self, size_bytes: int) -> bool:
-        held_bytes = self.budget.token_sizes.get(self.token_id, 0)
-        return not held_bytes or held_bytes + size_bytes <= self.token_size_bytes_max
+    def _full_holder(self, size_bytes: int) -> str:
+        """The holder that has no room for so many more bytes; "" = both have."""
+        sizes = self.budget.sizes
+        held_bytes = sizes.get(self.token_id, 0)
+        if held_bytes and held_bytes + size_bytes > self.token_size_bytes_max:
+            return "ingest token"
+        if not self.tenant_id:
+            return ""
+        held_bytes = sizes.get(self.tenant_id, 0)
+        is_full = held_bytes and held_bytes + size_bytes > self.tenant_size_bytes_max
+        return "tenant" if is_full else ""
 
 
 @dataclass(slots=True, eq=False)
@@ -170,6 +190,12 @@ class PendingExport:
     outcome: "asyncio.Future[Refusal | None]"
     charge: Charge | None = None
     is_batched: bool = False
+    tenant_id: str = ""
+
+    @property
+    def sender(self) -> Sender:
+        """Its token and tenant in fair queues."""
+        return Sender(self.token_id, self.tenant_id)
 
     @property
     def size_bytes(self) -> int:
@@ -204,7 +230,7 @@ class Buffer:
     def add(self, export: PendingExport) -> None:
         """Add an export; the caller has charged its memory."""
         is_first = not self._waiting
-        self._waiting.push(export.token_id, export, export.size_bytes)
+        self._waiting.push(export.sender, export, export.size_bytes)
         self._waiting_bytes += export.size_bytes
         self._waiting_records += export.facts.num_records
         self._arrivals.append((self.clock(), export))
@@ -228,7 +254,7 @@ class Buffer:
     def _is_full(self) -> bool:
         is_large = self._waiting_bytes >= self.batch_size_bytes_max
         is_long = self._waiting_records >= BATCH_RECORDS_MAX
-        return is_large or is_long or self._waiting.num_tokens >= BATCH_TOKENS_MAX
+        return is_large or is_long or self._waiting.num_lanes >= BATCH_TOKENS_MAX
 
     def _due_in_secs(self) -> float | None:
         """Seconds until the oldest waiting export is due; None if none waits."""

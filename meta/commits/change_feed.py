@@ -110,7 +110,9 @@ class ChangeFeed:
             raise Overloaded(f"the server has {self._watchers} watchers, its maximum")
         principal = access.current.get()
         account = "" if principal.is_shared else principal.account
-        if account and self._accounts[account] >= max(1, self._watchers_max // ACCOUNT_SHARE):
+        most = max(1, self._watchers_max // ACCOUNT_SHARE)
+        most = min(most, access.current_shares().of(self._watchers_max))
+        if account and self._accounts[account] >= most:
             raise Overloaded(f"you have {self._accounts[account]} watchers, the most of one caller")
         self._watchers += 1
         self._accounts[account] += 1

@@ -38,6 +38,7 @@ _OF_TENANT = (
     "audit_log",
     "costs",
     "cost_months",
+    "tenant_shares",
 )
 # Rows of settings and parts of an entry of the catalog, by the entry: its policy holds for them.
 _OF_ENTRY = {
@@ -74,7 +75,9 @@ CONDITIONS: Mapping[str, str] = {
 }
 # The rights of callers on tables; on all others they have those of the serving role.
 _EVERY_RIGHT = "SELECT, INSERT, UPDATE, DELETE"
-_RIGHTS = {"alembic_version": "", "audit_log": "SELECT, INSERT", "tenants": "SELECT"}
+_RIGHTS = {"alembic_version": "", "audit_log": "SELECT, INSERT"} | dict.fromkeys(
+    ("tenants", "tenant_shares"), "SELECT"
+)
 _ROLE_EXISTS = text("SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = :role)")
 _IS_SUPERUSER = text("SELECT current_setting('is_superuser')::bool")
 # A comment has the expression that made a policy: Postgres shows it in words of its own.

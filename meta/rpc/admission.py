@@ -13,6 +13,7 @@ from meta.config import Settings
 from meta.errors import Overloaded
 from meta.metrics import FREE_PLACES
 from meta.rpc.restrictions import EVERYBODY, SUBJECT, count_restricted
+from meta.tenant_shares import WHOLE
 
 CALLS, STREAMS, WATCHES = "calls", "streams", "watches"
 # One stream for this many threads.
@@ -67,7 +68,8 @@ class Admission:
         account, has_own = principal.account, not principal.is_shared
         if has_own:
             count = kind.by_account.get(account, 0)
-            if count >= kind.account_most:
+            shares = principal.tenant.shares if principal.tenant is not None else WHOLE
+            if count >= min(kind.account_most, shares.of(kind.most)):
                 count_restricted(SUBJECT, name)
                 raise Overloaded(_full(principal, count, name))
             kind.by_account[account] = count + 1

@@ -25,6 +25,7 @@ from meta.services.resources import (
     locks,
     resources,
     tenant_moves,
+    tenant_shares,
     tenants,
     vacuums,
 )
@@ -80,6 +81,7 @@ RESOURCES = (
     creator_quotas,
     tenants,
     tenant_moves,
+    tenant_shares,
 )
 STATUS = (
     processes,

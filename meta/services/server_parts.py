@@ -8,7 +8,8 @@ from meta.commits.merge_registrar import MergeRegistrar
 from meta.commits.process_reports import ProcessReports
 from meta.commits.transactions import Transactions
 from meta.config import Settings
-from meta.services.streams.creator_records import CreatorRecords
+from meta.services.streams.recent_records import RecentRecords
+from meta.store.access import creator_quotas, tenant_shares
 from meta.store.access.token_secrets import TokenHasher
 
 
@@ -23,4 +24,9 @@ class ServerParts:
     hasher: TokenHasher
     debts: MergeDebts
     reports: ProcessReports
-    creators: CreatorRecords = field(default_factory=CreatorRecords)
+    creators: RecentRecords[str] = field(
+        default_factory=lambda: RecentRecords(creator_quotas.read_records)
+    )
+    tenant_records: RecentRecords[int] = field(
+        default_factory=lambda: RecentRecords(tenant_shares.read_records)
+    )

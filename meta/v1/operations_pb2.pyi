@@ -2533,6 +2533,7 @@ class Caller(_message.Message):
     DATASET_IDS_FIELD_NUMBER: _builtins.int
     TENANT_FIELD_NUMBER: _builtins.int
     TENANT_ID_FIELD_NUMBER: _builtins.int
+    TENANT_PERCENT_FIELD_NUMBER: _builtins.int
     subject: _builtins.str
     """Name that outlives its credentials."""
     role: _builtins.str
@@ -2541,6 +2542,8 @@ class Caller(_message.Message):
     """Name of its tenant; empty = an operator who names none, and reaches all."""
     tenant_id: _builtins.str
     """Id of its tenant. `segplane-tenant: //<id>` names it, whatever it is called."""
+    tenant_percent: _builtins.int
+    """Part of each bound for all callers that its tenant may use, in percent; 0 = all."""
     @_builtins.property
     def dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of the only datasets that it may see, at most 100; empty = it may see all."""
@@ -2553,10 +2556,11 @@ class Caller(_message.Message):
         dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
         tenant: _builtins.str = ...,
         tenant_id: _builtins.str = ...,
+        tenant_percent: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_ids", b"dataset_ids", "role", b"role", "subject", b"subject", "tenant", b"tenant", "tenant_id", b"tenant_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dataset_ids", b"dataset_ids", "role", b"role", "subject", b"subject", "tenant", b"tenant", "tenant_id", b"tenant_id", "tenant_percent", b"tenant_percent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3065,6 +3069,7 @@ class DatasetUsage(_message.Message):
     DUPLICATES_FIELD_NUMBER: _builtins.int
     CREATOR_LIMIT_FIELD_NUMBER: _builtins.int
     CREATOR_RECORDS_FIELD_NUMBER: _builtins.int
+    TENANT_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Dataset id."""
     month: _builtins.str
@@ -3113,6 +3118,12 @@ class DatasetUsage(_message.Message):
     def deduplication_column(self) -> _common_pb2.PromotedColumn:
         """The column of the deduplication key, with deduplication."""
 
+    @_builtins.property
+    def tenant(self) -> Global___IngestShare:
+        """The part of the collector that the dataset's tenant may use; unset for the tenant default, and in
+        replies to callers of a tenant.
+        """
+
     def __init__(
         self,
         *,
@@ -3133,10 +3144,11 @@ class DatasetUsage(_message.Message):
         duplicates: _builtins.int | None = ...,
         creator_limit: _builtins.int | None = ...,
         creator_records: _builtins.int = ...,
+        tenant: Global___IngestShare | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_creator_limit", b"_creator_limit", "_duplicates", b"_duplicates", "_rows", b"_rows", "creator_limit", b"creator_limit", "deduplication", b"deduplication", "deduplication_column", b"deduplication_column", "duplicates", b"duplicates", "ingest_limits", b"ingest_limits", "rows", b"rows"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_creator_limit", b"_creator_limit", "_duplicates", b"_duplicates", "_rows", b"_rows", "_tenant", b"_tenant", "creator_limit", b"creator_limit", "deduplication", b"deduplication", "deduplication_column", b"deduplication_column", "duplicates", b"duplicates", "ingest_limits", b"ingest_limits", "rows", b"rows", "tenant", b"tenant"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_creator_limit", b"_creator_limit", "_duplicates", b"_duplicates", "_rows", b"_rows", "creator_limit", b"creator_limit", "creator_records", b"creator_records", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "deduplication", b"deduplication", "deduplication_column", b"deduplication_column", "duplicates", b"duplicates", "enforced_columns", b"enforced_columns", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records", "rejects_since", b"rejects_since", "rows", b"rows", "timestamp_unit", b"timestamp_unit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_creator_limit", b"_creator_limit", "_duplicates", b"_duplicates", "_rows", b"_rows", "_tenant", b"_tenant", "creator_limit", b"creator_limit", "creator_records", b"creator_records", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "deduplication", b"deduplication", "deduplication_column", b"deduplication_column", "duplicates", b"duplicates", "enforced_columns", b"enforced_columns", "ingest_limits", b"ingest_limits", "limit", b"limit", "merge_debt", b"merge_debt", "merge_debt_max", b"merge_debt_max", "month", b"month", "records", b"records", "rejects_since", b"rejects_since", "rows", b"rows", "tenant", b"tenant", "timestamp_unit", b"timestamp_unit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__creator_limit: _TypeAlias = _typing.Literal["creator_limit"]  # noqa: Y015
     _WhichOneofArgType__creator_limit: _TypeAlias = _typing.Literal["_creator_limit", b"_creator_limit"]  # noqa: Y015
@@ -3144,14 +3156,58 @@ class DatasetUsage(_message.Message):
     _WhichOneofArgType__duplicates: _TypeAlias = _typing.Literal["_duplicates", b"_duplicates"]  # noqa: Y015
     _WhichOneofReturnType__rows: _TypeAlias = _typing.Literal["rows"]  # noqa: Y015
     _WhichOneofArgType__rows: _TypeAlias = _typing.Literal["_rows", b"_rows"]  # noqa: Y015
+    _WhichOneofReturnType__tenant: _TypeAlias = _typing.Literal["tenant"]  # noqa: Y015
+    _WhichOneofArgType__tenant: _TypeAlias = _typing.Literal["_tenant", b"_tenant"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__creator_limit) -> _WhichOneofReturnType__creator_limit | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__duplicates) -> _WhichOneofReturnType__duplicates | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rows) -> _WhichOneofReturnType__rows | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__tenant) -> _WhichOneofReturnType__tenant | None: ...
 
 Global___DatasetUsage: _TypeAlias = DatasetUsage  # noqa: Y015
+
+@_typing.final
+class IngestShare(_message.Message):
+    """Part of a collector that all ingest tokens of a tenant may use together."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TENANT_ID_FIELD_NUMBER: _builtins.int
+    PERCENT_FIELD_NUMBER: _builtins.int
+    BYTES_PER_SEC_FIELD_NUMBER: _builtins.int
+    RECORDS_LIMIT_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    tenant_id: _builtins.str
+    """Id of the tenant."""
+    percent: _builtins.int
+    """Part of the bounds of all exports, in percent."""
+    bytes_per_sec: _builtins.int
+    """Bytes a second, decompressed; 0 = unlimited."""
+    records_limit: _builtins.int
+    """The limit of records of all its datasets in the month; unset = none."""
+    records: _builtins.int
+    """These records, if there is a limit; a few seconds old."""
+    def __init__(
+        self,
+        *,
+        tenant_id: _builtins.str = ...,
+        percent: _builtins.int = ...,
+        bytes_per_sec: _builtins.int = ...,
+        records_limit: _builtins.int | None = ...,
+        records: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_records_limit", b"_records_limit", "records_limit", b"records_limit"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_records_limit", b"_records_limit", "bytes_per_sec", b"bytes_per_sec", "percent", b"percent", "records", b"records", "records_limit", b"records_limit", "tenant_id", b"tenant_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__records_limit: _TypeAlias = _typing.Literal["records_limit"]  # noqa: Y015
+    _WhichOneofArgType__records_limit: _TypeAlias = _typing.Literal["_records_limit", b"_records_limit"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__records_limit) -> _WhichOneofReturnType__records_limit | None: ...
+
+Global___IngestShare: _TypeAlias = IngestShare  # noqa: Y015
 
 @_typing.final
 class ReleaseDeletionHoldRequest(_message.Message):

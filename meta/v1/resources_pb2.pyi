@@ -1728,6 +1728,40 @@ class Tenant(_message.Message):
 Global___Tenant: _TypeAlias = Tenant  # noqa: Y015
 
 @_typing.final
+class TenantShares(_message.Message):
+    """Shares of a tenant; 0 = the default of tenants."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PERCENT_FIELD_NUMBER: _builtins.int
+    DATASETS_FIELD_NUMBER: _builtins.int
+    RECORDS_PER_MONTH_FIELD_NUMBER: _builtins.int
+    BYTES_PER_SEC_FIELD_NUMBER: _builtins.int
+    percent: _builtins.int
+    """Part of each bound that is for all callers, 1 to 100; by default 50."""
+    datasets: _builtins.int
+    """Live datasets, at most its part of those of all; -1 = no quota."""
+    records_per_month: _builtins.int
+    """Records of all its datasets that are accepted in a calendar month (UTC); -1 = no quota."""
+    bytes_per_sec: _builtins.int
+    """Bytes a second that each collector accepts, decompressed; -1 = no quota."""
+    def __init__(
+        self,
+        *,
+        percent: _builtins.int = ...,
+        datasets: _builtins.int = ...,
+        records_per_month: _builtins.int = ...,
+        bytes_per_sec: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bytes_per_sec", b"bytes_per_sec", "datasets", b"datasets", "percent", b"percent", "records_per_month", b"records_per_month"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TenantShares: _TypeAlias = TenantShares  # noqa: Y015
+
+@_typing.final
 class CreateTenantRequest(_message.Message):
     """Request of CreateTenant."""
 
@@ -1808,18 +1842,30 @@ class GetTenantResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TENANT_FIELD_NUMBER: _builtins.int
+    SHARES_FIELD_NUMBER: _builtins.int
+    SHARES_IN_FORCE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def tenant(self) -> Global___Tenant:
         """The tenant."""
+
+    @_builtins.property
+    def shares(self) -> Global___TenantShares:
+        """Its shares, as they were set."""
+
+    @_builtins.property
+    def shares_in_force(self) -> Global___TenantShares:
+        """Its shares in force: percent is set, and a quota of 0 is none."""
 
     def __init__(
         self,
         *,
         tenant: Global___Tenant | None = ...,
+        shares: Global___TenantShares | None = ...,
+        shares_in_force: Global___TenantShares | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["shares", b"shares", "shares_in_force", b"shares_in_force", "tenant", b"tenant"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["shares", b"shares", "shares_in_force", b"shares_in_force", "tenant", b"tenant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2397,3 +2443,94 @@ class TenantUsage(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__live_datasets) -> _WhichOneofReturnType__live_datasets | None: ...
 
 Global___TenantUsage: _TypeAlias = TenantUsage  # noqa: Y015
+
+@_typing.final
+class SetTenantSharesRequest(_message.Message):
+    """Request of SetTenantShares. An absent field stays as it is."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    PERCENT_FIELD_NUMBER: _builtins.int
+    DATASETS_FIELD_NUMBER: _builtins.int
+    RECORDS_PER_MONTH_FIELD_NUMBER: _builtins.int
+    BYTES_PER_SEC_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id."""
+    name: _builtins.str
+    """Its name."""
+    percent: _builtins.int
+    """As in TenantShares."""
+    datasets: _builtins.int
+    """As in TenantShares."""
+    records_per_month: _builtins.int
+    """As in TenantShares."""
+    bytes_per_sec: _builtins.int
+    """As in TenantShares."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+        percent: _builtins.int | None = ...,
+        datasets: _builtins.int | None = ...,
+        records_per_month: _builtins.int | None = ...,
+        bytes_per_sec: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bytes_per_sec", b"_bytes_per_sec", "_datasets", b"_datasets", "_percent", b"_percent", "_records_per_month", b"_records_per_month", "bytes_per_sec", b"bytes_per_sec", "datasets", b"datasets", "id", b"id", "identifier", b"identifier", "name", b"name", "percent", b"percent", "records_per_month", b"records_per_month"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bytes_per_sec", b"_bytes_per_sec", "_datasets", b"_datasets", "_percent", b"_percent", "_records_per_month", b"_records_per_month", "bytes_per_sec", b"bytes_per_sec", "datasets", b"datasets", "id", b"id", "identifier", b"identifier", "name", b"name", "percent", b"percent", "records_per_month", b"records_per_month"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__bytes_per_sec: _TypeAlias = _typing.Literal["bytes_per_sec"]  # noqa: Y015
+    _WhichOneofArgType__bytes_per_sec: _TypeAlias = _typing.Literal["_bytes_per_sec", b"_bytes_per_sec"]  # noqa: Y015
+    _WhichOneofReturnType__datasets: _TypeAlias = _typing.Literal["datasets"]  # noqa: Y015
+    _WhichOneofArgType__datasets: _TypeAlias = _typing.Literal["_datasets", b"_datasets"]  # noqa: Y015
+    _WhichOneofReturnType__percent: _TypeAlias = _typing.Literal["percent"]  # noqa: Y015
+    _WhichOneofArgType__percent: _TypeAlias = _typing.Literal["_percent", b"_percent"]  # noqa: Y015
+    _WhichOneofReturnType__records_per_month: _TypeAlias = _typing.Literal["records_per_month"]  # noqa: Y015
+    _WhichOneofArgType__records_per_month: _TypeAlias = _typing.Literal["_records_per_month", b"_records_per_month"]  # noqa: Y015
+    _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
+    _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bytes_per_sec) -> _WhichOneofReturnType__bytes_per_sec | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__datasets) -> _WhichOneofReturnType__datasets | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__percent) -> _WhichOneofReturnType__percent | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__records_per_month) -> _WhichOneofReturnType__records_per_month | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
+
+Global___SetTenantSharesRequest: _TypeAlias = SetTenantSharesRequest  # noqa: Y015
+
+@_typing.final
+class SetTenantSharesResponse(_message.Message):
+    """Response of SetTenantShares."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARES_FIELD_NUMBER: _builtins.int
+    SHARES_IN_FORCE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def shares(self) -> Global___TenantShares:
+        """The shares as they were set."""
+
+    @_builtins.property
+    def shares_in_force(self) -> Global___TenantShares:
+        """The shares in force."""
+
+    def __init__(
+        self,
+        *,
+        shares: Global___TenantShares | None = ...,
+        shares_in_force: Global___TenantShares | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["shares", b"shares", "shares_in_force", b"shares_in_force"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["shares", b"shares", "shares_in_force", b"shares_in_force"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetTenantSharesResponse: _TypeAlias = SetTenantSharesResponse  # noqa: Y015

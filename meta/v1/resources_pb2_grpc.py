@@ -172,6 +172,11 @@ class ResourcesServiceStub:
                 request_serializer=meta_dot_v1_dot_resources__pb2.GetTenantUsageRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_resources__pb2.GetTenantUsageResponse.FromString,
                 _registered_method=True)
+        self.SetTenantShares = channel.unary_unary(
+                '/meta.v1.ResourcesService/SetTenantShares',
+                request_serializer=meta_dot_v1_dot_resources__pb2.SetTenantSharesRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.SetTenantSharesResponse.FromString,
+                _registered_method=True)
 
 
 class ResourcesServiceServicer:
@@ -392,6 +397,15 @@ class ResourcesServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SetTenantShares(self, request, context):
+        """Sets the shares of a tenant: its part of each bound that is for all callers, and its quotas. Those
+        of `default` are the default of the other tenants; `default` itself may use all. They hold within 5
+        seconds. A repeated call is fine.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ResourcesServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -529,6 +543,11 @@ def add_ResourcesServiceServicer_to_server(servicer, server):
                     servicer.GetTenantUsage,
                     request_deserializer=meta_dot_v1_dot_resources__pb2.GetTenantUsageRequest.FromString,
                     response_serializer=meta_dot_v1_dot_resources__pb2.GetTenantUsageResponse.SerializeToString,
+            ),
+            'SetTenantShares': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetTenantShares,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.SetTenantSharesRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.SetTenantSharesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -1263,6 +1282,33 @@ class ResourcesService:
             '/meta.v1.ResourcesService/GetTenantUsage',
             meta_dot_v1_dot_resources__pb2.GetTenantUsageRequest.SerializeToString,
             meta_dot_v1_dot_resources__pb2.GetTenantUsageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetTenantShares(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/SetTenantShares',
+            meta_dot_v1_dot_resources__pb2.SetTenantSharesRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.SetTenantSharesResponse.FromString,
             options,
             channel_credentials,
             insecure,

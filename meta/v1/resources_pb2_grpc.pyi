@@ -127,6 +127,11 @@ class ResourcesServiceStub:
     that of its datasets. A dataset that was moved counts for the tenant that has it now, in all
     months.
     """
+    SetTenantShares: _grpc.UnaryUnaryMultiCallable[_resources_pb2.SetTenantSharesRequest, _resources_pb2.SetTenantSharesResponse]
+    """Sets the shares of a tenant: its part of each bound that is for all callers, and its quotas. Those
+    of `default` are the default of the other tenants; `default` itself may use all. They hold within 5
+    seconds. A repeated call is fine.
+    """
 
 @_typing.type_check_only
 class ResourcesServiceAsyncStub(ResourcesServiceStub):
@@ -226,6 +231,11 @@ class ResourcesServiceAsyncStub(ResourcesServiceStub):
     """Reads the usage of one tenant, month by month, or of a page of tenants in one month: the sum of
     that of its datasets. A dataset that was moved counts for the tenant that has it now, in all
     months.
+    """
+    SetTenantShares: _aio.UnaryUnaryMultiCallable[_resources_pb2.SetTenantSharesRequest, _resources_pb2.SetTenantSharesResponse]  # type: ignore[assignment]
+    """Sets the shares of a tenant: its part of each bound that is for all callers, and its quotas. Those
+    of `default` are the default of the other tenants; `default` itself may use all. They hold within 5
+    seconds. A repeated call is fine.
     """
 
 class ResourcesServiceServicer:
@@ -458,6 +468,16 @@ class ResourcesServiceServicer:
         """Reads the usage of one tenant, month by month, or of a page of tenants in one month: the sum of
         that of its datasets. A dataset that was moved counts for the tenant that has it now, in all
         months.
+        """
+
+    def SetTenantShares(
+        self,
+        request: _resources_pb2.SetTenantSharesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.SetTenantSharesResponse, _abc.Awaitable[_resources_pb2.SetTenantSharesResponse]]:
+        """Sets the shares of a tenant: its part of each bound that is for all callers, and its quotas. Those
+        of `default` are the default of the other tenants; `default` itself may use all. They hold within 5
+        seconds. A repeated call is fine.
         """
 
 def add_ResourcesServiceServicer_to_server(servicer: ResourcesServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

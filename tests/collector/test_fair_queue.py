@@ -2,7 +2,7 @@
 
 import asyncio
 
-from collector.fair_queue import QUANTUM_BYTES, FairQueue
+from collector.fair_queue import QUANTUM_BYTES, FairQueue, Sender
 from collector.intake.token_limits import Activities
 from tests.support.collector.seat import run
 
@@ -17,7 +17,7 @@ def drained(queue: FairQueue[str]) -> list[str]:
 def test_items_of_one_token_keep_their_order() -> None:
     queue = FairQueue[str]()
     for item in "abc":
-        queue.push("token", item, 10 * QUANTUM_BYTES)
+        queue.push(Sender("token"), item, 10 * QUANTUM_BYTES)
 
     assert drained(queue) == ["a", "b", "c"]
 
@@ -25,9 +25,9 @@ def test_items_of_one_token_keep_their_order() -> None:
 def test_a_small_sender_passes_a_backlog_of_large_items() -> None:
     queue = FairQueue[str]()
     for index in range(20):
-        queue.push("busy", f"large {index}", 4 * QUANTUM_BYTES)
+        queue.push(Sender("busy"), f"large {index}", 4 * QUANTUM_BYTES)
     for index in range(8):
-        queue.push("small", f"small {index}", 1_000)
+        queue.push(Sender("small"), f"small {index}", 1_000)
 
     order = drained(queue)
 
@@ -40,9 +40,9 @@ def test_a_small_sender_passes_a_backlog_of_large_items() -> None:
 def test_tokens_share_the_bytes_equally() -> None:
     queue = FairQueue[str]()
     for index in range(100):
-        queue.push("large", f"large {index}", QUANTUM_BYTES)
+        queue.push(Sender("large"), f"large {index}", QUANTUM_BYTES)
         for part in range(4):
-            queue.push("quarter", f"quarter {index} {part}", QUANTUM_BYTES // 4)
+            queue.push(Sender("quarter"), f"quarter {index} {part}", QUANTUM_BYTES // 4)
 
     order = [queue.pop() for _ in range(100)]
 
@@ -56,7 +56,7 @@ def test_a_sender_with_a_backlog_takes_turns_with_another_on_the_event_loop() ->
         activities.begin(activities.of(token_id))
 
     async def take(token_id: str) -> None:
-        await activities.turn(token_id, 4 * QUANTUM_BYTES)
+        await activities.turn(Sender(token_id), 4 * QUANTUM_BYTES)
         order.append(token_id)
 
     async def scenario() -> None:

@@ -12,9 +12,9 @@ from collector.auth import TokenCache
 from collector.config import Settings, load
 from collector.ingestion import Ingestion
 from collector.intake.conversion import ConversionPool
-from collector.intake.intake import Intake, IntakeLimits
+from collector.intake.intake import Intake
 from collector.intake.quotas import Quotas
-from collector.intake.token_limits import TokenLimits
+from collector.intake.token_limits import IntakeLimits, TokenLimits
 from collector.otlp.attribute_bounds import AttributeBounds
 from collector.otlp.export import CommittedDigests, digest_of
 from collector.refusal import Refused

@@ -44,7 +44,7 @@ KEYS = {
     "meta.server.server": OPERATORS,
     "meta.services.lookup.assembled_pages": ONE,
     "meta.services.lookup.segment_layouts._known": ID,
-    "meta.services.streams.creator_records._records": CREDENTIAL,
+    "meta.services.streams.recent_records._records": CREDENTIAL,
     "meta.services.streams.stream_callers": ID,
     "meta.services.streams.unstamped_commits": ID,
     "meta.store.deduplication.run_filters": ID,

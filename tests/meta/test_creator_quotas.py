@@ -11,7 +11,7 @@ from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import InvalidArgument, QuotaExceeded, UpgradeUnfinished
 from meta.roles import Role
-from meta.services.streams.creator_records import FRESH_SECS, CreatorRecords
+from meta.services.streams.recent_records import FRESH_SECS, RecentRecords
 from meta.store.access import creator_quotas
 from meta.store.catalog import usage
 from meta.v1 import catalog_pb2
@@ -145,7 +145,7 @@ def test_usage_has_the_limit_and_the_records_of_the_creator(guard: GuardedServer
 
 def test_records_of_a_creator_are_read_once_in_some_seconds(guard: GuardedServer) -> None:
     clock = SettableClock()
-    records = CreatorRecords(clock)
+    records = RecentRecords(creator_quotas.read_records, clock)
     with guard.client(Role.CATALOG, "ann") as ann:
         dataset = make(ann, "a")
 

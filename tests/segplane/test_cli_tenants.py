@@ -69,3 +69,20 @@ def test_usage_is_shown_of_all_tenants_and_of_one(run: RunCommand) -> None:
     assert {row["month"] for row in of_march} == {"2026-03"}
     assert "bytes_stored" not in of_march[0]
     assert "payments" in run("tenants", "usage").stdout
+
+
+def test_shares_are_set_and_shown(run: RunCommand) -> None:
+    run("tenants", "create", "payments")
+    run("tenants", "set-shares", "default", "--percent", "20")
+
+    changed = run("tenants", "set-shares", "payments", "--datasets", "5").stdout
+    shown = json.loads(run("tenants", "set-shares", "payments", "--json").stdout)
+    refused = run("tenants", "set-shares", "payments", "--percent", "101")
+
+    assert [line.split() for line in changed.splitlines()[1:3]] == [
+        ["percent", "-", "20"],
+        ["datasets", "5", "5"],
+    ]
+    assert (shown["shares"]["percent"], shown["shares"]["datasets"]) == (0, "5")
+    assert shown["shares_in_force"]["percent"] == 20
+    assert refused.exit_code == 2

@@ -8,12 +8,14 @@ from meta.errors import InvalidArgument, NotFound
 from meta.services.catalog import entry_versions
 from meta.services.catalog.promoted_columns import FORMAT_COLUMNS
 from meta.services.messages import authors, checks, convert, pages
+from meta.services.resources import installation_totals
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit, creator_quotas
 from meta.store.catalog import dataset_layouts, dataset_names, datasets
 from meta.store.catalog.dataset_layouts import Layout, ShardingField
 from meta.store.catalog.datasets import Dataset
 from meta.store.deletion import dataset_deletion
+from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
 from meta.store.versions import versions
 from meta.v1 import catalog_pb2 as pb
@@ -43,7 +45,12 @@ class DatasetCalls:
             creator_quotas.check_datasets(tx, made.id, self._settings.datasets_per_creator_max)
             return made
 
-        dataset = self._transactions.write(work)
+        dataset = None
+        if scope.tenant_key() is not None:
+            dataset = self._transactions.read(lambda tx: datasets.find_by_name(tx, name))
+        if dataset is None:
+            installation_totals.check(self._transactions, "datasets", datasets.count_live, live_max)
+            dataset = self._transactions.write(work)
         return pb.CreateDatasetResponse(id=str(dataset.id), name=dataset.name)
 
     def GetDataset(self, request: pb.GetDatasetRequest) -> pb.GetDatasetResponse:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from meta.errors import InvalidArgument
 from meta.services.messages import checks, pages
 from meta.services.messages.filled import filled
+from meta.services.resources import tenant_shares
 from meta.services.server_parts import ServerParts
 from meta.store.access import tenants
 from meta.store.access.tenants import Tenant
@@ -41,8 +42,13 @@ def create_tenant(server: ServerParts, request: pb.CreateTenantRequest) -> pb.Cr
 def get_tenant(server: ServerParts, request: pb.GetTenantRequest) -> pb.GetTenantResponse:
     """Read one tenant."""
     identifier = checks.identifier(request)
-    tenant = server.transactions.read(lambda tx: tenants.get(tx, identifier))
-    return pb.GetTenantResponse(tenant=_message(tenant))
+
+    def read(tx: Transaction) -> tuple[Tenant, pb.TenantShares, pb.TenantShares]:
+        tenant = tenants.get(tx, identifier)
+        return tenant, *tenant_shares.messages(tx, tenant)
+
+    tenant, shares, in_force = server.transactions.read(read)
+    return pb.GetTenantResponse(tenant=_message(tenant), shares=shares, shares_in_force=in_force)
 
 
 def list_tenants(server: ServerParts, request: pb.ListTenantsRequest) -> pb.ListTenantsResponse:

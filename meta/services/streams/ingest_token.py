@@ -10,6 +10,7 @@ from meta.config import Settings
 from meta.errors import MetaError, NotDrained, NotFound, TokenRevoked, TokenUnknown
 from meta.services.messages import authors, checks, convert, pages, reply_bounds
 from meta.services.messages.filled import filled
+from meta.services.resources import installation_totals
 from meta.store.access import audit, token_secrets
 from meta.store.access.token_secrets import HashFunction, TokenHasher
 from meta.store.catalog import datasets, one_tenant
@@ -65,6 +66,9 @@ class IngestTokenServicer:
             audit.note(tx, "CreateIngestToken", token.id, f"name {name!r}")
             return token
 
+        installation_totals.check(
+            self._transactions, "ingest tokens", tokens.count, self._settings.tokens_max
+        )
         token = self._transactions.write(work)
         return pb.CreateIngestTokenResponse(plaintext_token=plaintext, token=_info(token))
 

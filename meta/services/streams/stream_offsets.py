@@ -15,6 +15,7 @@ from meta.services.messages import (
     reply_bounds,
 )
 from meta.services.server_parts import ServerParts
+from meta.services.streams import ingest_shares
 from meta.store.catalog import dataset_layouts, datasets, usage
 from meta.store.deduplication.windows import count_records, read_refused_outside
 from meta.store.engine.pool import Transaction
@@ -129,6 +130,7 @@ def get_usage(
         used_by_id = usage.read(tx, dataset_ids)
         limited = {u.creator for u in used_by_id.values() if u.creator and u.creator_limit >= 0}
         creator_records = server.creators.read(tx, limited)
+        tenants_of = ingest_shares.read(tx, server.tenant_records, used_by_id.values())
         reply = operations_pb2.GetUsageResponse()
         for dataset_id in dataset_ids or used_by_id:
             if dataset_id not in used_by_id:
@@ -148,6 +150,7 @@ def get_usage(
                 enforced_columns=_enforced(tx, dataset_id) if dataset_id == columns_of else (),
                 creator_limit=used.creator_limit if used.creator_limit >= 0 else None,
                 creator_records=creator_records.get(used.creator or "", 0),
+                tenant=tenants_of.get(used.tenant_key),
             )
         if request.with_rows:
             _add_counts(tx, reply)

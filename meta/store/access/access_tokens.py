@@ -28,7 +28,7 @@ from meta import access
 from meta.access import CallerTenant
 from meta.errors import NotFound, QuotaExceeded
 from meta.roles import TENANT_ROLES
-from meta.store.access import catalog_authors
+from meta.store.access import catalog_authors, tenant_shares
 from meta.store.engine import keyset, scope
 from meta.store.engine.pool import Transaction
 from meta.store.engine.row_columns import row_columns
@@ -100,6 +100,7 @@ _VALID: Select[*tuple[Any, ...]] = select(
     tenants.c.id,
     tenants.c.name,
     tenants.c.suspended_at.is_not(None),
+    literal_column(tenant_shares.in_force("tenants.key")),
 ).where(_IS_VALID, tenants.c.key == access_tokens.c.tenant_key, tenants.c.deleted_at.is_(None))
 _LIST_VALID = _VALID.order_by(access_tokens.c.id).limit(bindparam("most", type_=Integer))
 _FIND_VALID = _VALID.where(
@@ -221,7 +222,8 @@ def rehash(tx: Transaction, stored: bytes, digest: bytes, fingerprint: str) -> N
 
 
 def _valid(row: Any) -> ValidAccess:
-    digest, subject, role, dataset_ids, fingerprint, expires_at, created_at, *tenant = row
+    digest, subject, role, dataset_ids, fingerprint, expires_at, created_at = row[:7]
+    key, tenant_id, name, is_suspended, shares = row[7:]
     ids = None if dataset_ids is None else frozenset(dataset_ids)
     expires_at_nanos, created_at_nanos = (
         int(moment.timestamp()) * 10**9 if moment else 0 for moment in (expires_at, created_at)
@@ -234,5 +236,5 @@ def _valid(row: Any) -> ValidAccess:
         fingerprint,
         expires_at_nanos,
         created_at_nanos,
-        CallerTenant(*tenant),
+        CallerTenant(key, tenant_id, name, is_suspended, tenant_shares.made(shares)),
     )

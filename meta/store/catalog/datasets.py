@@ -9,7 +9,7 @@ from sqlalchemy import ARRAY, Row, Select, Uuid, bindparam, func, insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NotFound, QuotaExceeded, RaceLost
-from meta.store.access import catalog_authors
+from meta.store.access import catalog_authors, tenant_shares
 from meta.store.catalog import dataset_counters, groups, shown_names
 from meta.store.engine import keyset, scope
 from meta.store.engine.pool import Transaction
@@ -64,7 +64,7 @@ _LOCK_SETTINGS = _BY_ID.with_for_update(key_share=True)
 _LOCK_LAYOUT = _BY_ID.with_for_update(read=True)
 _LOCK_COLUMNS = (
     select(datasets.c.id)
-    .where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))))
+    .where(datasets.c.id == func.any(bindparam("ids", type_=ARRAY(Uuid))), _IS_REACHED)
     .order_by(datasets.c.id)
     .with_for_update()
 )
@@ -215,6 +215,7 @@ def create(tx: Transaction, name: DatasetName, *, live_max: int) -> Dataset:
     # Counted behind the counter's lock, which creations take one after the other.
     if count_live(tx) > live_max:
         raise QuotaExceeded(f"there are {live_max} datasets already", limit=live_max)
+    tenant_shares.check(tx, "datasets", live_max)
     return made
 
 

@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from meta.errors import NameTaken, NotFound, RaceLost
-from meta.store.access import catalog_authors
+from meta.store.access import catalog_authors, tenant_shares
 from meta.store.catalog import one_tenant
 from meta.store.engine import keyset, scope
 from meta.store.engine.pool import Transaction
@@ -59,6 +59,8 @@ class Projection(NamedEntry):
 
 
 Entry = TypeVar("Entry", bound=NamedEntry)
+# Schemas, views or projections of which a tenant other than `default` has its share.
+ENTRIES_MAX = 100_000
 _NO_BYTES = literal(0)
 _KEEP_SCHEMA = (
     select(schemas.c.id)
@@ -136,6 +138,7 @@ class NamedEntries(Generic[Entry]):
         entry_id = new_uuid7()
         if self._store(tx, entry_id, content):
             one_tenant.require(tx, (entry_id, content.schema_id))
+            tenant_shares.check(tx, f"{self.noun}s", ENTRIES_MAX)
             return self.get(tx, entry_id)
         existing = self.find(tx, content.name)
         if existing is None:

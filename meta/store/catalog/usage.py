@@ -9,7 +9,8 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, bindparam, text
 
-from meta.store.access import creator_quotas
+from meta.access import DEFAULT_TENANT
+from meta.store.access import creator_quotas, tenant_shares
 from meta.store.catalog import shown_names
 from meta.store.catalog.dataset_settings import INGEST_LIMITS
 from meta.store.engine import pg_arrays, scope
@@ -45,6 +46,10 @@ class TokenUsage:
     # The limit of all datasets of its creator, -1 = unlimited or no known creator.
     creator_limit: int = -1
     creator: str | None = None
+    # Of the dataset's tenant: its key, its id, and its shares; None = `default`.
+    tenant_key: int = 0
+    tenant_id: UUID | None = None
+    shares: Sequence[int] | None = None
 
 
 _ADD = text(
@@ -64,7 +69,10 @@ _READ = f"""
            d.timestamp_unit, CASE WHEN d.deduplication_rule IS NOT NULL THEN d.key END,
            CASE WHEN a.created_by IS NULL THEN -1
                 ELSE {creator_quotas.in_force("records_per_month", "a.created_by")} END,
-           a.created_by
+           a.created_by, d.tenant_key,
+           CASE WHEN d.tenant_key <> {DEFAULT_TENANT}
+                THEN (SELECT t.id FROM tenants t WHERE t.key = d.tenant_key) END,
+           {tenant_shares.in_force("d.tenant_key")}
     FROM datasets d LEFT JOIN catalog_authors a ON a.entry_id = d.id
     CROSS JOIN to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') AS m
     WHERE d.deleted_at IS NULL AND {scope.reaches("d")}

@@ -11,7 +11,7 @@ from meta.errors import (
     StillReferenced,
     UndeleteExpired,
 )
-from meta.store.access import audit, creator_quotas
+from meta.store.access import audit, creator_quotas, tenant_shares
 from meta.store.catalog import datasets, links, shown_names
 from meta.store.catalog.datasets import Dataset
 from meta.store.deletion import kept_files
@@ -149,6 +149,7 @@ def undelete(
     datasets.stamp(tx, dataset.id, version)
     if datasets.count_live(tx) > live_max:
         raise QuotaExceeded(f"there are {live_max} datasets already", limit=live_max)
+    tenant_shares.check(tx, "datasets", live_max)
     creator_quotas.check_datasets(tx, dataset.id, creator_max)
     return dataset, True
 

@@ -45,8 +45,11 @@ class PinLimits:
     held_bytes_per_owner: int = 2**40
 
 
-# A principal gets no further pins by other names.
-_SAME = "principal = :principal AND (principal <> '' OR owner = :owner)"
+# A principal gets no further pins by other names, and a tenant none by other principals.
+_SAME = (
+    "(principal = :principal AND (principal <> '' OR owner = :owner)"
+    " OR starts_with(principal, nullif(cast(:of_tenant AS text), '')))"
+)
 _COUNT = text(
     f"SELECT count(*), count(*) FILTER (WHERE {_SAME}) FROM pins"  # noqa: S608
     f" WHERE expires_at > {NOW}"
@@ -59,11 +62,11 @@ _HELD_BY_OTHERS = text(
 
 def check_number(tx: Transaction, principal: str, owner: str, limits: PinLimits) -> None:
     """Raise QuotaExceeded if the caller, or all together, have as many pins as they may."""
-    total, owned = tx.execute(_COUNT, {"principal": principal, "owner": owner}).one()
-    if owned >= limits.per_owner:
-        raise QuotaExceeded(
-            f"{_holder(principal, owner)!r} has {owned} pins already", limit=limits.per_owner
-        )
+    values = {"principal": principal, "owner": owner, "of_tenant": _of_tenant()}
+    total, owned = tx.execute(_COUNT, values).one()
+    most = min(limits.per_owner, access.current_shares().of(limits.total))
+    if owned >= most:
+        raise QuotaExceeded(f"{_holder(principal, owner)} has {owned} pins already", limit=most)
     if total >= limits.total:
         raise QuotaExceeded(f"there are {total} pins already", limit=limits.total)
 
@@ -72,18 +75,25 @@ def check_bytes(
     tx: Transaction, principal: str, owner: str, pin_id: UUID, held_bytes: int, limits: PinLimits
 ) -> None:
     """Raise QuotaExceeded if a pin of `held_bytes` and its owner's others would hold too much."""
-    values = {"principal": principal, "owner": owner, "id": pin_id}
+    values = {"principal": principal, "owner": owner, "id": pin_id, "of_tenant": _of_tenant()}
     others = int(tx.execute(_HELD_BY_OTHERS, values).scalar_one())
     if others + held_bytes > limits.held_bytes_per_owner:
         raise QuotaExceeded(
-            f"pins of {_holder(principal, owner)!r} would hold {others + held_bytes} bytes of"
+            f"pins of {_holder(principal, owner)} would hold {others + held_bytes} bytes of"
             f" segments that are to be deleted, more than {limits.held_bytes_per_owner}",
             limit=limits.held_bytes_per_owner,
         )
 
 
+def _of_tenant() -> str:
+    """The beginning of all principals of the caller's tenant; "" = they count by themselves."""
+    caller = access.current.get()
+    tenant = caller.tenant
+    return tenant.subject("") if tenant is not None and caller.is_of_other_tenant else ""
+
+
 def _holder(principal: str, owner: str) -> str:
-    return access.shown_subject(principal) or owner
+    return "the tenant" if _of_tenant() else repr(access.shown_subject(principal) or owner)
 
 
 def principal_of_caller() -> str:

@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Select, func, select, text
 
 from meta.errors import NotFound, QuotaExceeded
-from meta.store.access import catalog_authors
+from meta.store.access import catalog_authors, tenant_shares
 from meta.store.engine import keyset, scope
 from meta.store.engine.pool import Transaction
 from meta.store.tables.streams import ingest_tokens
@@ -193,6 +193,7 @@ def create(
     # Counted behind the counter's lock, which creations take one after the other.
     if count(tx) > tokens_max:
         raise QuotaExceeded(f"there are {tokens_max} ingest tokens already", limit=tokens_max)
+    tenant_shares.check(tx, "ingest tokens", tokens_max)
     return token
 
 

@@ -1,6 +1,17 @@
 """Tenants: a row stays when its tenant is deleted, for what the bucket and the audit log name."""
 
-from sqlalchemy import BigInteger, Column, Identity, Integer, Table, Text, Uuid, text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Identity,
+    Integer,
+    SmallInteger,
+    Table,
+    Text,
+    Uuid,
+    text,
+)
 
 from meta.store.tables.columns import metadata, moment, now
 
@@ -21,4 +32,19 @@ tenants = Table(
     Column("name_number", BigInteger, nullable=False, server_default=text("1")),
     # The number whose name the bucket has; -1 = none.
     Column("noted_number", BigInteger, nullable=False, server_default=text("-1")),
+)
+
+tenant_shares = Table(
+    "tenant_shares",
+    metadata,
+    # The row of `default` is the default of the other tenants.
+    Column("tenant_key", Integer, primary_key=True, autoincrement=False),
+    # Of each bound that is for all callers; 0 = the default, here and below.
+    Column("percent", SmallInteger, nullable=False, server_default=text("0")),
+    # Quotas; -1 = none.
+    Column("datasets", BigInteger, nullable=False, server_default=text("0")),
+    Column("records_per_month", BigInteger, nullable=False, server_default=text("0")),
+    Column("bytes_per_sec", BigInteger, nullable=False, server_default=text("0")),
+    # Its datasets have their names as labels of metrics.
+    Column("has_metric_names", Boolean, nullable=False, server_default=text("false")),
 )

@@ -42,7 +42,8 @@ class Viewer:
     @property
     def sees_tenant(self) -> bool:
         """Whether pages about the person's tenant are offered."""
-        return self.rights[0] in _OF_TENANTS
+        is_operator = self.uses_gateway_rights or self.rights[0] in _OPERATORS
+        return self.rights[0] in _OF_TENANTS or (bool(self.caller.tenant) and is_operator)
 
     @property
     def shared_rights(self) -> Hashable:

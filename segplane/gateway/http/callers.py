@@ -65,6 +65,8 @@ class Caller:
     name: str
     token: str = field(default="", repr=False)
     tenant: str = ""
+    # The part of the slots of all callers that the tenant has, in percent; 0 = a caller's half.
+    percent: int = 0
 
     @property
     def is_certain(self) -> bool:
@@ -76,9 +78,11 @@ class Caller:
         """The holder of slots and budgets: a tenant as a whole, or a caller of `default`."""
         return self.name if self.tenant in ("", DEFAULT_TENANT) else self.tenant
 
-    def within(self, tenant: str) -> "Caller":
+    def within(self, tenant: str, percent: int = 0) -> "Caller":
         """Return the caller of calls that name a tenant, `//id`; "" = none."""
-        return replace(self, name=f"{self.name}{tenant}", tenant=tenant) if tenant else self
+        if not tenant:
+            return self
+        return replace(self, name=f"{self.name}{tenant}", tenant=tenant, percent=percent)
 
 
 # The gateway itself, which names no tenant.

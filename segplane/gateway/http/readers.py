@@ -71,6 +71,8 @@ class CatalogReader:
     subject: str = ""
     # The tenant that calls in the caller's name have to name, `//id`; "" = none.
     tenant: str = ""
+    # The part of the tenant in what all callers share, in percent; 0 = it has no share.
+    tenant_percent: int = 0
 
 
 _OWN = CatalogReader()
@@ -143,7 +145,7 @@ class CatalogReaders:
     ) -> Caller:
         """Return the same caller as an account, whose calls name its tenant. Raises as `find`."""
         reader = await self.find(header, host, roles, tenant=tenant)
-        return identify(header, self._own).within(reader.tenant)
+        return identify(header, self._own).within(reader.tenant, reader.tenant_percent)
 
     async def find_own(self, host: str, tenant: str) -> tuple[Caller, CatalogReader]:
         """Return the gateway itself in a tenant, for sessions with its rights. Raises as `find`."""
@@ -156,9 +158,9 @@ class CatalogReaders:
         The gateway lends its rights to nobody: without a token a change is passed on only by a
         gateway that has no credential of meta. Raises as `find` does.
         """
-        caller, tenant_id = identify(header, self._own), ""
+        caller, reader = identify(header, self._own), _OWN
         if caller.token:
-            tenant_id = (await self._reader(caller, host, tenant)).tenant
+            reader = await self._reader(caller, host, tenant)
             if not caller.is_certain:
                 # Otherwise meta may take the token's holder for the gateway, by its certificate.
                 await self._check_strangers()
@@ -168,8 +170,8 @@ class CatalogReaders:
                 " create --role catalog` made"
             )
         elif tenant:
-            tenant_id = (await self._reader(caller, host, tenant)).tenant
-        return caller.within(tenant_id)
+            reader = await self._reader(caller, host, tenant)
+        return caller.within(reader.tenant, reader.tenant_percent)
 
     async def _reader(self, caller: Caller, host: str, tenant: str) -> CatalogReader:
         """Return a caller in the tenant that it names, "" = none."""
@@ -236,7 +238,9 @@ class CatalogReaders:
         # A caller that may read all gets the gateway's own answers, from the same caches.
         is_limited = scope.dataset_ids is not None
         metadata = _metadata(caller.token, tenant) if is_limited else None
-        reader = CatalogReader(scope, answer.role, metadata, answer.subject, tenant)
+        reader = CatalogReader(
+            scope, answer.role, metadata, answer.subject, tenant, answer.tenant_percent
+        )
         self._known.keep(name, (asked_at, reader))
         return reader
 

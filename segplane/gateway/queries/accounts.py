@@ -43,8 +43,9 @@ class HourlyBudget:
 class Account:
     """Slots and budgets of one caller."""
 
-    def __init__(self, settings: QuerySettings, now: float) -> None:
-        self._slots = asyncio.Semaphore(settings.caller_concurrent)
+    def __init__(self, settings: QuerySettings, caller: Caller, now: float) -> None:
+        self.queries_max = settings.slots_of(caller.percent)
+        self._slots = asyncio.Semaphore(self.queries_max)
         self.queries = 0
         self.scanned = HourlyBudget(settings.caller_scanned_bytes, now)
         self.secs = HourlyBudget(settings.caller_secs, now)
@@ -72,13 +73,13 @@ class Accounts:
         self._settings = settings
         self._monotonic = monotonic
         self._slots = asyncio.Semaphore(settings.concurrent)
-        self._accounts: dict[str, Account] = {}
+        self._accounts: dict[tuple[str, int], Account] = {}
 
     @asynccontextmanager
     async def admitted(self, caller: Caller) -> AsyncIterator[Account]:
         """Wait for a slot of the caller's and one of all; raises Busy."""
         account = self._account(caller)
-        if account.queries >= self._settings.caller_concurrent + WAITING_MAX:
+        if account.queries >= account.queries_max + WAITING_MAX:
             raise Busy(f"this caller has {account.queries} queries: wait for some", retry_secs=1)
         account.queries += 1
         try:
@@ -101,10 +102,12 @@ class Accounts:
 
     def _account(self, caller: Caller) -> Account:
         now = self._monotonic()
-        account = self._accounts.get(caller.account)
+        # Another share of a tenant is another account, once its callers come with it.
+        key = caller.account, caller.percent
+        account = self._accounts.get(key)
         if account is None:
             self._forget(now)
-            account = self._accounts[caller.account] = Account(self._settings, now)
+            account = self._accounts[key] = Account(self._settings, caller, now)
         for what, budget in (("read", account.scanned), ("taken", account.secs)):
             if budget.left(now) <= 0:
                 raise Busy(

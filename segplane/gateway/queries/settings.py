@@ -31,6 +31,12 @@ class QuerySettings:
     caller_scanned_bytes: int = setting(1024 * 1024 * MIB, name="QUERY_CALLER_SCANNED_BYTES", low=1)
     caller_secs: float = setting(7_200.0, name="QUERY_CALLER_SECS", low=0.1)
 
+    def slots_of(self, percent: int) -> int:
+        """Queries at a time of a tenant with a share in percent, or with 0 of one caller."""
+        if not percent:
+            return self.caller_concurrent
+        return min(self.caller_concurrent, max(1, self.concurrent * percent // 100))
+
     @property
     def threads_each(self) -> int:
         """Threads of a query on this machine."""

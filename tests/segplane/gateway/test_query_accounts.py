@@ -38,6 +38,32 @@ def test_a_caller_with_too_many_waiting_queries_is_told_so() -> None:
     asyncio.run(scenario())
 
 
+def test_the_callers_of_a_tenant_have_its_share_of_the_slots() -> None:
+    accounts = Accounts(QuerySettings(concurrent=8, caller_concurrent=4))
+    ann, bob = (Caller(name).within("//t", percent=25) for name in ("ann", "bob"))
+
+    async def one_more(caller: Caller) -> None:
+        async with accounts.admitted(caller):
+            pass
+
+    async def scenario() -> None:
+        async with AsyncExitStack() as running:
+            for caller in (ann, bob):
+                await running.enter_async_context(accounts.admitted(caller))
+            beyond = asyncio.create_task(one_more(ann))
+            await let_tasks_run()
+            assert not beyond.done()
+            async with asyncio.timeout(60):
+                await one_more(Caller("other"))
+                # Another share holds at once for those who come with it.
+                await one_more(Caller("ann").within("//t", percent=50))
+        async with asyncio.timeout(60):
+            await beyond
+
+    asyncio.run(scenario())
+    assert [QuerySettings().slots_of(n) for n in (0, 1, 25, 50, 100)] == [4, 1, 2, 4, 4]
+
+
 def test_a_query_that_waits_too_long_is_told_so() -> None:
     accounts = Accounts(QuerySettings(secs=0.05, concurrent=1))
 

@@ -94,6 +94,7 @@ _ROWS = """
     INSERT INTO audit_log (rpc, subject_id, detail, tenant_key)
         VALUES ('CreateSchema', '', '', {key});
     INSERT INTO costs VALUES ('2026-01-01', {key}, {dataset}, 1, 1, 1, 1, 1);
+    INSERT INTO tenant_shares (tenant_key) VALUES ({key});
     INSERT INTO cost_months VALUES ('2026-01-01', {key}, {dataset}, 1, 1, 1, 1, 1);
 """
 _ENTRIES = (

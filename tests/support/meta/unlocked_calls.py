@@ -141,6 +141,7 @@ GOING_ON = frozenset(
         "ResumeTenant",
         "DeleteTenant",
         "UndeleteTenant",
+        "SetTenantShares",
         # The costs of a dataset rise while it is locked, too.
         "ReportCosts",
         # Quotas of creators, which are no resources.

@@ -6,11 +6,12 @@ from typing import Annotated
 from segplane.cli.connection import usage as usage_error
 from segplane.cli.messages import MetaClient, resources_pb2
 from segplane.cli.nouns import Noun, pages
-from segplane.cli.output import NONE, Answer, listing
-from segplane.cli.parameters import Positional
+from segplane.cli.output import NONE, Answer, listing, table
+from segplane.cli.parameters import Option, Positional
 from segplane.terminal.plain_text import size_text
 
 Tenant = Annotated[str, Positional(help="The tenant.", metavar="NAME")]
+Quota = Annotated[int | None, Option(min=-1)]
 
 
 def _state(tenant: "resources_pb2.Tenant") -> str:
@@ -42,8 +43,48 @@ def list_(client: MetaClient) -> "Iterable[resources_pb2.Tenant]":
 
 @tenants.shows
 def show(client: MetaClient, name: Tenant) -> "resources_pb2.Tenant":
-    """Show a tenant."""
+    """Show a tenant; `set-shares` without options shows its shares."""
     return _get(client, name)
+
+
+@tenants.command("set-shares", "{} --percent 10")
+def set_shares(
+    client: MetaClient,
+    name: Tenant,
+    percent: Annotated[int | None, Option(min=0, max=100)] = None,
+    datasets: Quota = None,
+    records_per_month: Quota = None,
+    bytes_per_sec: Quota = None,
+) -> Answer:
+    """Show what a tenant may use of the installation; with options, change that first.
+
+    0 is the default, which `segplane tenants set-shares default` sets for all tenants. `default`
+    itself may use everything.
+
+    Options:
+        percent: Part of each bound that is for all callers; by default 50.
+        datasets: Live datasets; -1 is no quota.
+        records_per_month: Records accepted for all its datasets in a calendar month (UTC).
+        bytes_per_sec: Bytes a second that each collector accepts for it, decompressed.
+    """
+    request = resources_pb2.SetTenantSharesRequest(
+        name=name,
+        percent=percent,
+        datasets=datasets,
+        records_per_month=records_per_month,
+        bytes_per_sec=bytes_per_sec,
+    )
+    if len(request.ListFields()) > 1:
+        client.resources.SetTenantShares(request)
+    reply = client.resources.GetTenant(resources_pb2.GetTenantRequest(name=name))
+    rows = [
+        (
+            field.replace("_", " "),
+            *(_limit(each, field) for each in (reply.shares, reply.shares_in_force)),
+        )
+        for field in ("percent", "datasets", "records_per_month", "bytes_per_sec")
+    ]
+    return Answer(reply, table(("share", "set", "in force"), rows))
 
 
 @tenants.command("rename", "{} billing")
@@ -137,3 +178,7 @@ def _get(client: MetaClient, name: str) -> "resources_pb2.Tenant":
 
 def _stored(row: "resources_pb2.TenantUsage") -> object:
     return size_text(row.bytes_stored) if row.HasField("bytes_stored") else NONE
+
+
+def _limit(shares: "resources_pb2.TenantShares", field: str) -> object:
+    return getattr(shares, field) or NONE

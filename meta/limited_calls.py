@@ -74,6 +74,7 @@ _OF_A_WHOLE_TENANT: Mapping[str, tuple[str, ...]] = {
         "GetUsage",
         "ListCosts",
         "RenameDataset",
+        "SetDatasetSettings",
         "UndeleteDataset",
         "CreateAccessToken",
         "ListAccessTokens",
@@ -89,6 +90,7 @@ _OF_A_WHOLE_TENANT: Mapping[str, tuple[str, ...]] = {
         "RenameGroup",
         "DeleteGroup",
     ),
+    "StatusService": ("ListFreshness",),
 }
 # The calls that a caller of a tenant may make once there are several, if its role has a row in
 # `meta.roles`. A tenant-admin makes them all, but for those of gateways, and a tenant-reader those

@@ -59,16 +59,19 @@ def _response(
         ],
         waiting_datasets=page.waiting_datasets,
         live_datasets=page.live_datasets,
-        streams_cut=page.streams_cut,
+        streams_cut=0 if access.current.get().is_of_other_tenant else page.streams_cut,
         database_time_nanos=now,
         nursery_seen_nanos=nursery_seen_nanos,
     )
 
 
 def _shown(row: FreshnessRow) -> FreshnessRow:
-    """Return a dataset as its caller may see it: streams are the operator's."""
+    """Return a dataset as its caller may see it.
+
+    Streams are the operator's, and baby segments hold records of other tenants.
+    """
     if access.current.get().is_of_other_tenant:
-        return replace(row, stream_id=None, offset=0, collector_id="")
+        return replace(row, stream_id=None, offset=0, collector_id="", size_bytes=0)
     return row
 
 

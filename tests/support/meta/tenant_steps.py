@@ -9,7 +9,7 @@ from google.protobuf.message import Message
 
 from meta.client import MetaClient
 from meta.v1 import catalog_pb2 as cat
-from meta.v1 import common_pb2, costs_pb2, janitor_pb2, segment_lookup_pb2
+from meta.v1 import common_pb2, costs_pb2, janitor_pb2, segment_lookup_pb2, status_pb2
 from meta.v1 import ingest_token_pb2 as tok
 from meta.v1 import ingestion_pb2 as ing
 from meta.v1 import operations_pb2 as ops
@@ -215,6 +215,14 @@ STEPS: dict[str, Step] = {
     "audit": lambda c, _: c.operations.ListAuditRecords(ops.ListAuditRecordsRequest(limit=5)),
     "settings": lambda c, d: c.operations.GetDatasetSettings(
         ops.GetDatasetSettingsRequest(dataset_id=d.id("dataset"))
+    ),
+    "set settings": lambda c, d: c.operations.SetDatasetSettings(
+        ops.SetDatasetSettingsRequest(
+            dataset_id=d.id("dataset"), settings=ops.DatasetSettings(records_per_month=7)
+        )
+    ),
+    "freshness": lambda c, _: c.status.ListFreshness(
+        status_pb2.ListFreshnessRequest(include_fresh=True)
     ),
     "pin": _pin,
     "release pin": lambda c, d: c.operations.ReleasePin(ops.ReleasePinRequest(pin_id=d.id("pin"))),

@@ -2,13 +2,13 @@
 
 from uuid import UUID
 
+from meta.commits import installation_totals
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound
 from meta.services.catalog import entry_versions
 from meta.services.catalog.promoted_columns import FORMAT_COLUMNS
 from meta.services.messages import authors, checks, convert, pages
-from meta.services.resources import installation_totals
 from meta.services.server_parts import ServerParts
 from meta.store.access import audit, creator_quotas
 from meta.store.catalog import dataset_layouts, dataset_names, datasets

@@ -44,7 +44,7 @@ def _refusals(explained: Explained) -> Iterator[pb.Holding]:
     if 0 <= limit <= used.records:
         yield holding(pb.HOLDING_STAGE_QUOTA_REACHED, amount=used.records, limit=limit)
     elif used.creator and used.creator_limit >= 0:
-        records = server.creators.read(explained.tx, [used.creator])[used.creator]
+        records = server.creators.read(explained.tx, {used.creator})[used.creator]
         if records >= used.creator_limit:
             yield holding(
                 pb.HOLDING_STAGE_QUOTA_REACHED,

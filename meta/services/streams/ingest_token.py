@@ -5,12 +5,12 @@ from typing import TypeAlias
 
 import structlog
 
+from meta.commits import installation_totals
 from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import MetaError, NotDrained, NotFound, TokenRevoked, TokenUnknown
 from meta.services.messages import authors, checks, convert, pages, reply_bounds
 from meta.services.messages.filled import filled
-from meta.services.resources import installation_totals
 from meta.store.access import audit, token_secrets
 from meta.store.access.token_secrets import HashFunction, TokenHasher
 from meta.store.catalog import datasets, one_tenant

@@ -3,7 +3,7 @@
 import json
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,10 +13,11 @@ from click.testing import CliRunner
 
 from meta.client import MetaClient
 from meta.v1.catalog_pb2 import CreateDatasetRequest
+from meta.v1.ingest_token_pb2 import CreateIngestTokenRequest
 from segplane.__main__ import app
 from segplane.deploy import rules
 from segplane.stack import metrics_targets
-from segplane.stack.dev import Stack
+from segplane.stack.dev import PARTS, Stack
 from segplane.stack.postgres import running_url
 from tests.support.data_folders import stack_settings
 from tests.support.merge_worker.case import Case
@@ -95,6 +96,19 @@ class LiveStack:
         """Start processes that were stopped."""
         self.stack.start_parts(*names)
 
+    def start_with(self, name: str, **variables: str) -> None:
+        """Start a process with further variables in its environment."""
+        spec = self.stack._spec(name)
+        environment = {**spec.environment, **variables}
+        self.stack._launch(replace(spec, environment=environment))
+
+    def token_for(self, dataset: str) -> str:
+        """Create an ingest token for a dataset."""
+        created = self.client.ingest_token.CreateIngestToken(
+            CreateIngestTokenRequest(name=dataset, dataset_name=dataset)
+        )
+        return created.plaintext_token
+
     def signal(self, name: str, number: signal.Signals) -> None:
         """Send a process a signal."""
         self.stack.children[name].stop(number)
@@ -142,7 +156,12 @@ class LiveStack:
 
 
 @contextmanager
-def live_stack(folder: Path) -> Iterator[LiveStack]:
+def live_stack(
+    folder: Path,
+    environment: Mapping[str, str] = ENVIRONMENT,
+    store_url: str = "",
+    parts: Sequence[str] = PARTS,
+) -> Iterator[LiveStack]:
     """Run everything from enter to exit; skips without a Prometheus."""
     targets = folder / "targets"
     targets.mkdir()
@@ -151,13 +170,17 @@ def live_stack(folder: Path) -> Iterator[LiveStack]:
             given,
             has_metrics=True,
             is_unsafe_grace=True,
-            inherited={**given.inherited, **ENVIRONMENT},
+            object_store_url=store_url,
+            inherited={**given.inherited, **environment},
         )
         with (
             prometheus(folder, targets / "*.json", rules.rules(FACTOR), scrape_secs=1) as server,
-            Stack(settings, print) as stack,
+            Stack(settings, print, parts=parts) as stack,
             stack.connect() as client,
         ):
             written = metrics_targets.path_in(stack.settings.data_dir)
             (targets / "stack.json").write_text(written.read_text())
+            number = len(json.loads(written.read_text()))
+            # An event that a counter has before its first reading is no rise.
+            wait_until(lambda: len(server.query("up == 1")) == number, "all targets to be up")
             yield LiveStack(stack, client, server, targets, folder)

@@ -7,16 +7,16 @@ Two processes of one program differ by up to 6 % as long as they live, so both s
 """
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 
 from benchmarks import commit_offset, find_segments, register_merged_segment
-from benchmarks.harness import call_figures, registrations, segment_rows
+from benchmarks.harness import call_figures, cpu_pairs, registrations, segment_rows
 from benchmarks.harness.call_load import CallLoad
+from benchmarks.harness.cpu_pairs import Ratios
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import BenchServer, bench_postgres, bench_server
 from meta.v1.common_pb2 import TimeRange
@@ -27,24 +27,11 @@ RELEASE = "0.3.0"
 PYTHON = Path(__file__).parents[1] / "build/releases" / RELEASE / "env/bin/python"
 STARTS, PAIRS_OF_START = 15, 2
 PAIRS = STARTS * PAIRS_OF_START
-# Of 30 sorted ratios, the 10th and the 21st enclose the median with a probability of 95.7 %.
-LOWER_RANK, UPPER_RANK = 10, 21
 BAR = 1.05
 CALLERS = 64
 COMMITS, REGISTRATIONS, FIND_SECS = 250, 100, 4.0
 BACKLOG = 100
 SEGMENTS = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Ratios:
-    """Ratios of CPU a call, today's over the release before's: the median and its interval."""
-
-    median: float
-    lower: float
-    upper: float
-    ours_ms: float
-    theirs_ms: float
 
 
 def run() -> list[Result]:
@@ -75,7 +62,7 @@ def run() -> list[Result]:
                     pairs[name] += _pairs(ours, theirs, postgres.pid, load)
                     median = statistics.median(mine / other for mine, other in pairs[name])
                     print(f"  {name}: {median:.3f} after {len(pairs[name])} pairs", flush=True)
-        return [_result(name, _enclosed(each)) for name, each in pairs.items()]
+        return [_result(name, cpu_pairs.enclosed(each)) for name, each in pairs.items()]
 
 
 def _server(postgres: EmbeddedPostgres, url: str) -> AbstractContextManager[BenchServer]:
@@ -99,26 +86,14 @@ def _pairs(
     return list(zip(cpu[ours.pid][1:], cpu[theirs.pid][1:], strict=True))
 
 
-def _enclosed(pairs: Sequence[tuple[float, float]]) -> _Ratios:
-    ours, theirs = zip(*pairs, strict=True)
-    ratios = sorted(mine / other for mine, other in pairs)
-    return _Ratios(
-        statistics.median(ratios),
-        ratios[LOWER_RANK - 1],
-        ratios[UPPER_RANK - 1],
-        statistics.median(ours),
-        statistics.median(theirs),
-    )
-
-
-def _result(name: str, ratios: _Ratios) -> Result:
+def _result(name: str, ratios: Ratios) -> Result:
     return compare(
         f"release_before_{name}",
         ratios.upper,
         1.0,
         reference_name=f"meta {RELEASE}, {ratios.theirs_ms:.4g} ms of CPU a call",
-        unit=f"upper end of the ratio's 95 % interval ({ratios.lower:.4g} to {ratios.upper:.4g},"
-        f" median {ratios.median:.4g}), {PAIRS} pairs, {ratios.ours_ms:.4g} ms of CPU a call",
+        unit=f"upper end of the ratio's 95 % interval {ratios.interval}, {PAIRS} pairs,"
+        f" {ratios.ours_ms:.4g} ms of CPU a call",
         bar=BAR,
         higher_is_better=False,
     )

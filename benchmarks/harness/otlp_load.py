@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 
@@ -23,7 +23,10 @@ _MARK = b"<16 bytes apart>"
 
 @dataclass(frozen=True, slots=True)
 class OtlpLoad:
-    """OTLP to send: exports of about `export_bytes`, `in_flight` at once over all connections."""
+    """OTLP to send: exports of about `export_bytes`, `in_flight` at once over all connections.
+
+    Each `sampled_every`-th export is of a trace that its sender records; 0 = none is.
+    """
 
     target: str
     token: str
@@ -31,16 +34,22 @@ class OtlpLoad:
     in_flight: int
     seconds: float
     connections: int = 1
+    sampled_every: int = 0
+    warm_up_secs: float = WARM_UP_SECS
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Exports acknowledged after the warm-up; `refused` and `total_bytes` count the whole run."""
+    """Exports acknowledged after the warm-up.
+
+    `refused`, `total_bytes` and `total_exports` count the whole run.
+    """
 
     megabytes_per_second: float
     refused: int
     p99_ms: float
     total_bytes: int
+    total_exports: int
 
 
 def run(load: OtlpLoad) -> Accepted:
@@ -89,7 +98,7 @@ class _Sender:
         self._lock = threading.Lock()
         self._counted_from = 0.0
         self._until = 0.0
-        self._bytes = self._total_bytes = self._refused = 0
+        self._bytes = self._total_bytes = self._refused = self._accepted = 0
         self._latencies: list[float] = []
 
     def send(self) -> Accepted:
@@ -103,14 +112,15 @@ class _Sender:
                 for _ in range(self._load.connections)
             ]
             headers = (("authorization", f"Bearer {self._load.token}"),)
-            self._counted_from = time.perf_counter() + WARM_UP_SECS
+            self._counted_from = time.perf_counter() + self._load.warm_up_secs
             self._until = self._counted_from + self._load.seconds
             number = 0
             while (began := time.perf_counter()) < self._until:
                 self._free.acquire()
                 head, tail = self._halves[number % len(self._halves)]
                 payload = b"".join((head, seed, b"%08x" % number, tail))
-                future = calls[number % len(calls)].future(payload, timeout=60, metadata=headers)
+                call = calls[number % len(calls)]
+                future = call.future(payload, timeout=60, metadata=(*headers, *self._trace(number)))
                 future.add_done_callback(self._noted(began, len(payload)))
                 number += 1
             for _ in range(self._load.in_flight):
@@ -118,7 +128,12 @@ class _Sender:
         self._latencies.sort()
         p99 = self._latencies[len(self._latencies) * 99 // 100] if self._latencies else 0.0
         rate = self._bytes / self._load.seconds / 1e6
-        return Accepted(rate, self._refused, 1e3 * p99, self._total_bytes)
+        return Accepted(rate, self._refused, 1e3 * p99, self._total_bytes, self._accepted)
+
+    def _trace(self, number: int) -> Sequence[tuple[str, str]]:
+        if not self._load.sampled_every or number % self._load.sampled_every:
+            return ()
+        return (("traceparent", f"00-{os.urandom(16).hex()}-{os.urandom(8).hex()}-01"),)
 
     def _noted(self, began: float, size_bytes: int) -> Callable[[grpc.Future[bytes]], None]:
         def note(future: grpc.Future[bytes]) -> None:
@@ -128,6 +143,7 @@ class _Sender:
                     self._refused += 1
                 else:
                     self._total_bytes += size_bytes
+                    self._accepted += 1
                     if self._counted_from <= ended < self._until:
                         self._bytes += size_bytes
                         self._latencies.append(ended - began)

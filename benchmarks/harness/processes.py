@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -42,6 +43,19 @@ def cpu_seconds(root: int) -> float:
     """CPU seconds, user and system, of a process and all that it started."""
     found = map(_ticks_of, tree(root))
     return sum(ticks.total for ticks in found if ticks) / _TICKS_PER_SEC
+
+
+def exact_cpu_seconds(root: int) -> float:
+    """CPU seconds of a process and all that it started and that runs, by their own clocks.
+
+    The kernel counts them in nanoseconds, where those of `cpu_seconds` are 10 ms apart.
+    """
+    nanos = 0
+    for pid in tree(root):
+        with suppress(OSError):
+            # The id of the clock of another process, as clock_getcpuclockid makes it.
+            nanos += time.clock_gettime_ns(~pid << 3 | 2)
+    return nanos / 1e9
 
 
 class TreeClock:

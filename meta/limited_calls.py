@@ -89,6 +89,7 @@ _OF_A_WHOLE_TENANT: Mapping[str, tuple[str, ...]] = {
         "CreateGroup",
         "RenameGroup",
         "DeleteGroup",
+        "SetMetricNames",
     ),
     "StatusService": ("ListFreshness",),
 }

@@ -6,11 +6,13 @@ answer they are absent: the last values would pass for those of now.
 
 from collections.abc import Mapping
 from functools import partial
+from typing import TypeVar
 
 from prometheus_client import Gauge
 
 from meta.metrics import META
 
+Labels = TypeVar("Labels", bound=tuple[str, ...])
 _gauge = partial(Gauge, registry=META)
 EXPIRY = _gauge(
     "segplane_meta_expiry_timestamp_seconds",
@@ -36,59 +38,83 @@ QUOTA_USED = _gauge(
     " 0 = no limit. Near 1: collectors will refuse exports; see segplane datasets usage.",
     ["limit"],
 )
+# With more than one tenant: of the 200 oldest, and of the others as `other`.
+TENANT_RECORDS = _gauge(
+    "segplane_tenant_records",
+    "Records of a tenant in the current month (UTC), duplicates among them; absent without a second"
+    " tenant. Near its quota: collectors will refuse its exports.",
+    ["tenant"],
+)
+TENANT_INGESTED = _gauge(
+    "segplane_tenant_ingested_bytes",
+    "Bytes that collectors took for a tenant in the current month (UTC), by the ledger. A fast"
+    " rise: more is stored and merged for it; segplane tenants usage has the months before.",
+    ["tenant"],
+)
+TENANT_BYTES = _gauge(
+    "segplane_tenant_bytes",
+    "Compressed bytes of live segments of a tenant. A rise: more ingest than retention deletes.",
+    ["tenant"],
+)
+TENANT_DATASETS = _gauge(
+    "segplane_tenant_datasets",
+    "Live datasets of a tenant. Near its share: it can create no more.",
+    ["tenant"],
+)
+OF_TENANTS = (TENANT_RECORDS, TENANT_INGESTED, TENANT_BYTES, TENANT_DATASETS)
 # With META_DATASET_METRICS: of the measured datasets, and of all others as `other`.
 _OF_DATASETS = "the 100 datasets with most bytes, and of the others as other"
 DATASET_FRESHNESS = _gauge(
     "segplane_dataset_freshness_seconds",
     f"Age of the oldest records that are committed and not visible yet; of {_OF_DATASETS}. A rise:"
     " segplane why says what holds them.",
-    ["dataset"],
+    ["tenant", "dataset"],
 )
 DATASET_UNMERGED_BABIES = _gauge(
     "segplane_dataset_unmerged_babies",
     f"Baby segments with records that are not visible yet; of {_OF_DATASETS}. A rise: nurseries do"
     " not keep up.",
-    ["dataset"],
+    ["tenant", "dataset"],
 )
 DATASET_UNMERGED_RECORDS = _gauge(
     "segplane_dataset_unmerged_records",
     f"Records of those baby segments, whichever dataset they are of; of {_OF_DATASETS}. A rise:"
     " nurseries do not keep up.",
-    ["dataset"],
+    ["tenant", "dataset"],
 )
 DATASET_UNMERGED_BYTES = _gauge(
     "segplane_dataset_unmerged_bytes",
     f"Bytes of those baby segments; of {_OF_DATASETS}. A rise: nurseries do not keep up.",
-    ["dataset"],
+    ["tenant", "dataset"],
 )
 DATASET_SEGMENTS = _gauge(
     "segplane_dataset_segments",
     f"Live segments; of {_OF_DATASETS}. A rise beside the bytes: merges lag.",
-    ["dataset"],
+    ["tenant", "dataset"],
 )
 DATASET_BYTES = _gauge(
     "segplane_dataset_bytes",
     f"Compressed bytes of live segments; of {_OF_DATASETS}. A rise: more ingest than retention"
     " deletes.",
-    ["dataset"],
+    ["tenant", "dataset"],
 )
 DATASET_AMPLIFICATION = _gauge(
     "segplane_dataset_write_amplification",
     "Bytes that nurseries and merges wrote for each byte that nurseries wrote, today and yesterday,"
     f" 0 = none; of {_OF_DATASETS}. A rise: merges rewrite more, at more cost.",
-    ["dataset"],
+    ["tenant", "dataset"],
 )
 _TIER = "of a tier by compressed size: 0 is below 1 MiB, and tier k from 4^(k-1) MiB on"
 DATASET_TIER_SEGMENTS = _gauge(
     "segplane_dataset_tier_segments",
     f"Live segments {_TIER}; of {_OF_DATASETS}. A rise of low tiers: merges lag.",
-    ["dataset", "tier"],
+    ["tenant", "dataset", "tier"],
 )
 DATASET_TIER_BYTES = _gauge(
     "segplane_dataset_tier_bytes",
     f"Compressed bytes of live segments {_TIER}; of {_OF_DATASETS}. A rise of low tiers: merges"
     " lag.",
-    ["dataset", "tier"],
+    ["tenant", "dataset", "tier"],
 )
 UNMERGED = (DATASET_UNMERGED_BABIES, DATASET_UNMERGED_RECORDS, DATASET_UNMERGED_BYTES)
 OF_TIERS = (DATASET_TIER_SEGMENTS, DATASET_TIER_BYTES)
@@ -102,12 +128,12 @@ OF_DATASETS = (
 )
 
 
-def show(gauge: Gauge, values: Mapping[tuple[str, ...], float]) -> None:
+def show(gauge: Gauge, values: Mapping[Labels, float]) -> None:
     """Set the values of a gauge by their labels, and remove those of other labels."""
     (family,) = gauge.collect()
     for sample in family.samples:
-        labels = tuple(sample.labels.values())
-        if labels not in values:
-            gauge.remove(*labels)
+        before = tuple(sample.labels.values())
+        if before not in values:
+            gauge.remove(*before)
     for labels, value in values.items():
         gauge.labels(*labels).set(value)

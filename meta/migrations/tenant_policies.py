@@ -39,6 +39,7 @@ _OF_TENANT = (
     "costs",
     "cost_months",
     "tenant_shares",
+    "metric_names",
 )
 # Rows of settings and parts of an entry of the catalog, by the entry: its policy holds for them.
 _OF_ENTRY = {

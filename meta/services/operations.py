@@ -23,6 +23,7 @@ from meta.services.resources import (
     dataset_numbers,
     groups,
     locks,
+    metric_names,
     resources,
     tenant_moves,
     tenant_shares,
@@ -80,6 +81,7 @@ RESOURCES = (
     vacuums,
     creator_quotas,
     tenants,
+    metric_names,
     tenant_moves,
     tenant_shares,
 )

@@ -2534,3 +2534,57 @@ class SetTenantSharesResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SetTenantSharesResponse: _TypeAlias = SetTenantSharesResponse  # noqa: Y015
+
+@_typing.final
+class SetMetricNamesRequest(_message.Message):
+    """Request of SetMetricNames."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ALLOWED_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    allowed: _builtins.bool
+    """True = metrics may name them."""
+    id: _builtins.str
+    """Its id."""
+    name: _builtins.str
+    """Its name."""
+    def __init__(
+        self,
+        *,
+        allowed: _builtins.bool = ...,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
+    _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
+
+Global___SetMetricNamesRequest: _TypeAlias = SetMetricNamesRequest  # noqa: Y015
+
+@_typing.final
+class SetMetricNamesResponse(_message.Message):
+    """Response of SetMetricNames."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ALLOWED_FIELD_NUMBER: _builtins.int
+    allowed: _builtins.bool
+    """As in the request."""
+    def __init__(
+        self,
+        *,
+        allowed: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetMetricNamesResponse: _TypeAlias = SetMetricNamesResponse  # noqa: Y015

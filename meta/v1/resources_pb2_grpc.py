@@ -177,6 +177,11 @@ class ResourcesServiceStub:
                 request_serializer=meta_dot_v1_dot_resources__pb2.SetTenantSharesRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_resources__pb2.SetTenantSharesResponse.FromString,
                 _registered_method=True)
+        self.SetMetricNames = channel.unary_unary(
+                '/meta.v1.ResourcesService/SetMetricNames',
+                request_serializer=meta_dot_v1_dot_resources__pb2.SetMetricNamesRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.SetMetricNamesResponse.FromString,
+                _registered_method=True)
 
 
 class ResourcesServiceServicer:
@@ -406,6 +411,14 @@ class ResourcesServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SetMetricNames(self, request, context):
+        """Lets metrics name the datasets of the caller's tenant, or of one that an operator names, or not:
+        everyone who can read metrics sees the names. A repeated call is fine.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ResourcesServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -548,6 +561,11 @@ def add_ResourcesServiceServicer_to_server(servicer, server):
                     servicer.SetTenantShares,
                     request_deserializer=meta_dot_v1_dot_resources__pb2.SetTenantSharesRequest.FromString,
                     response_serializer=meta_dot_v1_dot_resources__pb2.SetTenantSharesResponse.SerializeToString,
+            ),
+            'SetMetricNames': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetMetricNames,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.SetMetricNamesRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.SetMetricNamesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -1309,6 +1327,33 @@ class ResourcesService:
             '/meta.v1.ResourcesService/SetTenantShares',
             meta_dot_v1_dot_resources__pb2.SetTenantSharesRequest.SerializeToString,
             meta_dot_v1_dot_resources__pb2.SetTenantSharesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetMetricNames(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/SetMetricNames',
+            meta_dot_v1_dot_resources__pb2.SetMetricNamesRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.SetMetricNamesResponse.FromString,
             options,
             channel_credentials,
             insecure,

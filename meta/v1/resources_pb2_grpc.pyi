@@ -132,6 +132,10 @@ class ResourcesServiceStub:
     of `default` are the default of the other tenants; `default` itself may use all. They hold within 5
     seconds. A repeated call is fine.
     """
+    SetMetricNames: _grpc.UnaryUnaryMultiCallable[_resources_pb2.SetMetricNamesRequest, _resources_pb2.SetMetricNamesResponse]
+    """Lets metrics name the datasets of the caller's tenant, or of one that an operator names, or not:
+    everyone who can read metrics sees the names. A repeated call is fine.
+    """
 
 @_typing.type_check_only
 class ResourcesServiceAsyncStub(ResourcesServiceStub):
@@ -236,6 +240,10 @@ class ResourcesServiceAsyncStub(ResourcesServiceStub):
     """Sets the shares of a tenant: its part of each bound that is for all callers, and its quotas. Those
     of `default` are the default of the other tenants; `default` itself may use all. They hold within 5
     seconds. A repeated call is fine.
+    """
+    SetMetricNames: _aio.UnaryUnaryMultiCallable[_resources_pb2.SetMetricNamesRequest, _resources_pb2.SetMetricNamesResponse]  # type: ignore[assignment]
+    """Lets metrics name the datasets of the caller's tenant, or of one that an operator names, or not:
+    everyone who can read metrics sees the names. A repeated call is fine.
     """
 
 class ResourcesServiceServicer:
@@ -478,6 +486,15 @@ class ResourcesServiceServicer:
         """Sets the shares of a tenant: its part of each bound that is for all callers, and its quotas. Those
         of `default` are the default of the other tenants; `default` itself may use all. They hold within 5
         seconds. A repeated call is fine.
+        """
+
+    def SetMetricNames(
+        self,
+        request: _resources_pb2.SetMetricNamesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.SetMetricNamesResponse, _abc.Awaitable[_resources_pb2.SetMetricNamesResponse]]:
+        """Lets metrics name the datasets of the caller's tenant, or of one that an operator names, or not:
+        everyone who can read metrics sees the names. A repeated call is fine.
         """
 
 def add_ResourcesServiceServicer_to_server(servicer: ResourcesServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

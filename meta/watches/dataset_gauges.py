@@ -7,7 +7,7 @@ from meta import status_metrics as metrics
 from meta.commits.transactions import Transactions
 from meta.store.engine.pool import Transaction
 from meta.store.status import dataset_gauges, freshness
-from meta.store.status.dataset_gauges import FIRST, OTHER, MeasuredTotals
+from meta.store.status.dataset_gauges import FIRST, OTHERS, GaugeLabels, MeasuredTotals
 from meta.store.versions import clock
 
 # Those that have waited longest; of the others nothing is read.
@@ -41,12 +41,12 @@ class DatasetGauges:
     def _set(self, tx: Transaction) -> None:
         totals = dataset_gauges.totals(tx)
         # A dataset of which nothing waits, or was written, has gauges of 0.
-        names = {OTHER, *(each.name for each in totals)}
-        _set_waiting(tx, names)
-        metrics.show(metrics.DATASET_SEGMENTS, {(each.name,): each.segments for each in totals})
-        metrics.show(metrics.DATASET_BYTES, {(each.name,): each.size_bytes for each in totals})
+        shown = {OTHERS, *(each.labels for each in totals)}
+        _set_waiting(tx, shown)
+        metrics.show(metrics.DATASET_SEGMENTS, {each.labels: each.segments for each in totals})
+        metrics.show(metrics.DATASET_BYTES, {each.labels: each.size_bytes for each in totals})
         if self._rounds % WRITTEN_EVERY == 0:
-            _set_amplification(tx, names)
+            _set_amplification(tx, shown)
         self._tiers.carry_on(tx, totals)
 
 
@@ -58,7 +58,7 @@ class _TierPass:
         # The totals at the beginning of the pass that runs, or ran last.
         self._totals: list[MeasuredTotals] | None = None
         self._behind: dataset_gauges.SegmentPosition | None = None
-        self._counts: defaultdict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
+        self._counts: defaultdict[tuple[GaugeLabels, int], list[int]] = defaultdict(lambda: [0, 0])
 
     def carry_on(self, tx: Transaction, totals: list[MeasuredTotals]) -> None:
         """Count further, and show the counts of a pass that is over."""
@@ -72,36 +72,38 @@ class _TierPass:
             self._counts[key] = [a + b for a, b in zip(self._counts[key], numbers, strict=True)]
         self._behind = page.last
         if page.last is None:
-            self._show({each.name for each in totals})
+            self._show({each.labels for each in totals})
 
-    def _show(self, names: set[str]) -> None:
+    def _show(self, labels: set[GaugeLabels]) -> None:
         # A dataset may have got another name, or be one of the others, since it was counted.
-        shown = {key: numbers for key, numbers in self._counts.items() if key[0] in names}
+        shown = {key: numbers for key, numbers in self._counts.items() if key[0] in labels}
         for index, gauge in enumerate(metrics.OF_TIERS):
-            values: dict[tuple[str, ...], float] = {(OTHER, "0"): 0.0}
-            values |= {(name, str(tier)): n[index] for (name, tier), n in shown.items()}
+            values: dict[tuple[str, ...], float] = {(*OTHERS, "0"): 0.0}
+            values |= {(*key, str(tier)): n[index] for (key, tier), n in shown.items()}
             metrics.show(gauge, values)
 
 
-def _set_waiting(tx: Transaction, names: set[str]) -> None:
+def _set_waiting(tx: Transaction, shown: set[GaugeLabels]) -> None:
     """Set the gauges of what readers do not see yet."""
-    ages: defaultdict[str, float] = defaultdict(float, dict.fromkeys(names, 0.0))
-    sums = [defaultdict[str, int](int, dict.fromkeys(names, 0)) for _ in metrics.UNMERGED]
+    ages: defaultdict[GaugeLabels, float] = defaultdict(float, dict.fromkeys(shown, 0.0))
+    sums = [defaultdict[GaugeLabels, int](int, dict.fromkeys(shown, 0)) for _ in metrics.UNMERGED]
     now = clock.now_nanos(tx)
-    for row in freshness.read(tx, WAITING_MAX, include_fresh=False).datasets:
-        name = row.dataset_name if row.dataset_name in names else OTHER
-        ages[name] = max(ages[name], (now - row.oldest_committed_at_nanos) / 1e9)
+    rows = freshness.read(tx, WAITING_MAX, include_fresh=False).datasets
+    labels_of = dataset_gauges.labels_of(tx, [row.dataset_id for row in rows])
+    for row in rows:
+        labels = labels_of.get(row.dataset_id, OTHERS)
+        ages[labels] = max(ages[labels], (now - row.oldest_committed_at_nanos) / 1e9)
         for total, n in zip(sums, (row.babies, row.waiting_records, row.size_bytes), strict=True):
-            total[name] += n
-    metrics.show(metrics.DATASET_FRESHNESS, {(name,): secs for name, secs in ages.items()})
+            total[labels] += n
+    metrics.show(metrics.DATASET_FRESHNESS, ages)
     for gauge, total in zip(metrics.UNMERGED, sums, strict=True):
-        metrics.show(gauge, {(name,): n for name, n in total.items()})
+        metrics.show(gauge, total)
 
 
-def _set_amplification(tx: Transaction, names: Iterable[str]) -> None:
+def _set_amplification(tx: Transaction, shown: Iterable[GaugeLabels]) -> None:
     """Set what is written for each byte that nurseries wrote."""
-    ratios = dict.fromkeys(names, 0.0)
+    ratios = dict.fromkeys(shown, 0.0)
     for writes in dataset_gauges.written(tx):
-        if writes.by_nurseries and writes.name in ratios:
-            ratios[writes.name] = writes.size_bytes / writes.by_nurseries
-    metrics.show(metrics.DATASET_AMPLIFICATION, {(name,): n for name, n in ratios.items()})
+        if writes.by_nurseries and writes.labels in ratios:
+            ratios[writes.labels] = writes.size_bytes / writes.by_nurseries
+    metrics.show(metrics.DATASET_AMPLIFICATION, ratios)

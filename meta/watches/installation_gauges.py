@@ -7,13 +7,14 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.metrics import FREE_PLACES
 from meta.self_report import RENEWAL_NANOS, SILENT_SECS, Validity
-from meta.status_metrics import EXPIRING, EXPIRY, NURSERY_LAG, QUOTA_USED, show
+from meta.status_metrics import EXPIRING, EXPIRY, NURSERY_LAG, OF_TENANTS, QUOTA_USED, show
 from meta.store.catalog import datasets
 from meta.store.engine.pool import Transaction
 from meta.store.status import processes, quota_use, token_ends
 from meta.store.streams import nursery_lags, tokens
 from meta.store.versions import clock
 from meta.v1.status_pb2 import ProcessReport
+from meta.watches import tenant_gauges
 
 NEAREST_MAX = 5
 # A limit of all datasets is compared with the usage of each.
@@ -37,7 +38,7 @@ class InstallationGauges:
         try:
             self._transactions.read(self._set)
         except Exception:
-            for gauge in (EXPIRY, EXPIRING, NURSERY_LAG, QUOTA_USED):
+            for gauge in (EXPIRY, EXPIRING, NURSERY_LAG, QUOTA_USED, *OF_TENANTS):
                 gauge.clear()
             # The other bounds are not read from the database.
             for bound in ("datasets", "ingest_tokens", "month_records"):
@@ -61,6 +62,7 @@ class InstallationGauges:
         show(NURSERY_LAG, {(nursery,): secs for nursery, secs in lags.items()})
         if self._rounds % QUOTAS_EVERY == 0:
             self._set_quotas(tx)
+            tenant_gauges.show(tx)
         _BOUNDS.labels("datasets").set(self._settings.datasets_max - datasets.count_live(tx))
         _BOUNDS.labels("ingest_tokens").set(self._settings.tokens_max - tokens.count(tx))
 

@@ -13,6 +13,7 @@ from meta.server import jobs
 from meta.store.engine.pool import Database, DatabaseSettings
 from meta.store.status import visibility_counts
 from meta.store.status.visibility_counts import DATASETS_MAX
+from meta.watches import tenant_gauges
 from meta.watches.dataset_gauges import DatasetGauges
 from meta.watches.installation_gauges import InstallationGauges
 from tests.support.meta.server import MetaServer
@@ -38,9 +39,14 @@ def run_round(scene: TwoDatasets) -> None:
 
 
 def values(name: str) -> dict[str, float]:
-    """The value of a gauge by its label."""
+    """The value of a gauge by its labels; the tenant `default` is none."""
     family = next(each for each in META.collect() if each.name == name)
-    return {"".join(sample.labels.values()): sample.value for sample in family.samples}
+    return {_label(sample.labels): sample.value for sample in family.samples}
+
+
+def _label(labels: dict[str, str]) -> str:
+    tenant, *others = labels.values() if "tenant" in labels else ("default", *labels.values())
+    return "".join(others) if tenant == "default" else f"{tenant}/{''.join(others)}"
 
 
 def of_datasets(dataset: str) -> list[float]:
@@ -132,16 +138,63 @@ def test_what_was_written_is_compared_with_what_nurseries_wrote(scene: TwoDatase
     assert values("segplane_dataset_write_amplification") == {"web": 3.5, "other": 0}
 
 
-def test_a_dataset_of_another_tenant_is_one_of_the_others(scene: TwoDatasets) -> None:
+def test_a_dataset_of_another_tenant_has_its_name_once_that_tenant_allows_it(
+    scene: TwoDatasets,
+) -> None:
     scene.execute("INSERT INTO tenants (id, name) VALUES (gen_random_uuid(), 'payments')")
     key = "(SELECT key FROM tenants WHERE name = 'payments')"
     scene.execute(f"UPDATE datasets SET tenant_key = {key} WHERE id = '{scene.web}'")  # noqa: S608
     scene.collector.commit(scene.stream, 0, scene.web)
+    run_round(scene)
+    gauges = [f"segplane_dataset_{name}" for name in (*NAMES, *TIERS)]
+    before = [set(values(name)) for name in gauges[:-2]]
+    waiting = values("segplane_dataset_unmerged_babies")
 
+    scene.execute(f"INSERT INTO metric_names SELECT {key}")
     run_round(scene)
 
-    assert {*values("segplane_dataset_unmerged_babies")} == {"other"}
-    assert {*values("segplane_dataset_bytes")} == {"other"}
+    assert before == [{"other", "payments/other"}] * len(before)
+    assert waiting == {"other": 0, "payments/other": 1}
+    assert values("segplane_dataset_unmerged_babies") == {"other": 0, "payments/web": 1}
+    assert set(values("segplane_dataset_bytes")) == {"other", "payments/web"}
+
+
+def test_tenants_beyond_the_oldest_are_together(
+    scene: TwoDatasets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tenant_gauges, "TENANTS_MAX", 2)
+    running = scene.server.running
+    gauges = InstallationGauges(
+        Transactions(running.database), scene.server.settings, running.reports
+    )
+    gauges.run_round()
+    alone = values("segplane_tenant_records")
+    scene.execute(
+        "INSERT INTO tenants (id, name) SELECT gen_random_uuid(), 't' || n"
+        " FROM generate_series(1, 3) n"
+    )
+    for dataset, name in ((scene.web, "t2"), (scene.app, "t3")):
+        key = f"(SELECT key FROM tenants WHERE name = '{name}')"  # noqa: S608
+        scene.execute(f"UPDATE datasets SET tenant_key = {key} WHERE id = '{dataset}'")  # noqa: S608
+        scene.collector.commit(scene.stream, 0 if name == "t2" else 1, dataset)
+
+    InstallationGauges(
+        Transactions(running.database), scene.server.settings, running.reports
+    ).run_round()
+
+    assert alone == {}
+    assert records_of_tenants() == {"default": 0, "t1": 0, "other": 20}
+    family = next(each for each in META.collect() if each.name == "segplane_tenant_datasets")
+    assert {s.labels["tenant"]: s.value for s in family.samples} == {
+        "default": 1,
+        "t1": 0,
+        "other": 2,
+    }
+
+
+def records_of_tenants() -> dict[str, float]:
+    family = next(each for each in META.collect() if each.name == "segplane_tenant_records")
+    return {sample.labels["tenant"]: sample.value for sample in family.samples}
 
 
 def test_a_dataset_called_other_is_one_of_the_others(scene: TwoDatasets) -> None:

@@ -125,7 +125,10 @@ def test_each_process_has_a_port_of_metrics_and_all_have_the_gauges_of_the_datab
         [sys.executable, "-P", "-m", "meta"], env={**environment, **several}
     ) as parent:
         wait_until_served(environment["META_BIND"], "first")
-        shared = ('segplane_dataset_segments{dataset="other"} 0.0', "segplane_meta_expiring{")
+        shared = (
+            'segplane_dataset_segments{dataset="other",tenant="default"} 0.0',
+            "segplane_meta_expiring{",
+        )
 
         def are_shown() -> bool:
             return all(text in _metrics(port) for port in ports for text in shared)

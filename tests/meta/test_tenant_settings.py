@@ -7,10 +7,11 @@ import pytest
 
 from meta.client import MetaClient
 from meta.config import Settings
-from meta.errors import NotFound, RoleRefused
+from meta.errors import InvalidArgument, NotFound, RoleRefused
 from meta.roles import Role
 from meta.v1 import catalog_pb2 as cat
 from meta.v1 import operations_pb2 as ops
+from meta.v1 import resources_pb2 as res
 from meta.v1 import status_pb2
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
@@ -100,3 +101,26 @@ def test_a_reader_sees_which_of_its_datasets_wait_and_no_stream(scene: TwoTenant
         "//payments/mine",
         "//search/his",
     }
+
+
+def test_an_administrator_allows_names_in_metrics_for_its_tenant_alone(scene: TwoTenants) -> None:
+    def names_allowed(client: MetaClient, allowed: bool) -> bool:
+        request = res.SetMetricNamesRequest(allowed=allowed)
+        return client.resources.SetMetricNames(request).allowed
+
+    for _ in range(2):
+        assert names_allowed(scene.payments, True)
+    with scene.guard.running.database.read() as tx:
+        names = "SELECT name FROM metric_names n JOIN tenants t ON t.key = n.tenant_key"
+        allowed = list(tx.exec_driver_sql(names).scalars())
+    records = scene.payments.operations.ListAuditRecords(ops.ListAuditRecordsRequest()).records
+    with pytest.raises(InvalidArgument, match="META_DATASET_METRICS"):
+        names_allowed(scene.guard.admin, True)
+    reader_token = new_token(scene.payments, Role.TENANT_READER).plaintext_token
+    reader = MetaClient(scene.guard.address, auth_token=reader_token)
+    with reader, pytest.raises(RoleRefused):
+        names_allowed(reader, False)
+
+    assert allowed == ["payments"]
+    assert [record.rpc for record in records].count("SetMetricNames") == 1
+    assert not names_allowed(scene.payments, False)

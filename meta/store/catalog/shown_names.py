@@ -25,7 +25,8 @@ def _prefix(dataset: str, naming: str) -> str:
     return f"CASE WHEN {dataset}.tenant_key = {naming} THEN '' ELSE {_of_tenant(dataset)} END"
 
 
-def _in_tenant(dataset: str) -> str:
+def in_tenant(dataset: str) -> str:
+    """The name of today of the rows `dataset`, as callers of its tenant read it."""
     return (
         f"CASE WHEN {dataset}.group_id IS NULL THEN {dataset}.name ELSE (SELECT g.name"  # noqa: S608
         f" FROM groups g WHERE g.id = {dataset}.group_id) || '/' || {dataset}.name END"
@@ -34,7 +35,7 @@ def _in_tenant(dataset: str) -> str:
 
 def of(dataset: str) -> str:
     """The name of today of the rows `dataset` of datasets."""
-    return f"({_prefix(dataset, NAMING)} || {_in_tenant(dataset)})"
+    return f"({_prefix(dataset, NAMING)} || {in_tenant(dataset)})"
 
 
 def column(dataset: str = "datasets") -> ColumnElement[str]:
@@ -42,7 +43,7 @@ def column(dataset: str = "datasets") -> ColumnElement[str]:
     of_tenant = literal_column(f"({_of_tenant(dataset)})", Text)
     is_plain = literal_column(f"{dataset}.tenant_key", Integer) == NAMING_TENANT
     prefix = case((is_plain, literal("", Text)), else_=of_tenant)
-    return prefix.concat(literal_column(f"({_in_tenant(dataset)})", Text))
+    return prefix.concat(literal_column(f"({in_tenant(dataset)})", Text))
 
 
 def at(dataset: str, interval: str, version: str, naming: str = NAMING) -> str:

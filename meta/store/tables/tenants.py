@@ -2,7 +2,6 @@
 
 from sqlalchemy import (
     BigInteger,
-    Boolean,
     Column,
     Identity,
     Integer,
@@ -45,6 +44,11 @@ tenant_shares = Table(
     Column("datasets", BigInteger, nullable=False, server_default=text("0")),
     Column("records_per_month", BigInteger, nullable=False, server_default=text("0")),
     Column("bytes_per_sec", BigInteger, nullable=False, server_default=text("0")),
-    # Its datasets have their names as labels of metrics.
-    Column("has_metric_names", Boolean, nullable=False, server_default=text("false")),
+)
+
+# The tenants that let metrics name their datasets.
+metric_names = Table(
+    "metric_names",
+    metadata,
+    Column("tenant_key", Integer, primary_key=True, autoincrement=False),
 )

@@ -2,11 +2,11 @@
 
 from segplane.deploy.dashboards.panels import DashboardContent, lines, rate, stat
 
-_OF_EACH = "max by (dataset)"
+_OF_EACH, _EACH = "max by (tenant, dataset)", "{{tenant}} {{dataset}}"
 
 
 def _of_each(metric: str) -> tuple[str, str]:
-    return f"topk(20, {_OF_EACH} ({metric}{{$here}}))", "{{dataset}}"
+    return f"topk(20, {_OF_EACH} ({metric}{{$here}}))", _EACH
 
 
 DATASETS = DashboardContent(
@@ -48,7 +48,7 @@ DATASETS = DashboardContent(
                 (
                     f"{_OF_EACH} (segplane_dataset_bytes{{$here}})"
                     f" / {_OF_EACH} (segplane_dataset_segments{{$here}})",
-                    "{{dataset}}",
+                    _EACH,
                 ),
             ),
         ),
@@ -59,7 +59,7 @@ DATASETS = DashboardContent(
                 "Live segments by compressed size: tier 0 is below 1 MiB, tier k from 4^(k-1) MiB"
                 " on. A rise of low tiers: merges lag.",
                 (
-                    "sum by (tier) (max by (dataset, tier)"
+                    "sum by (tier) (max by (tenant, dataset, tier)"
                     " (segplane_dataset_tier_segments{$here}))",
                     "tier {{tier}}",
                 ),
@@ -70,7 +70,8 @@ DATASETS = DashboardContent(
                 "bytes",
                 "Compressed bytes of the same segments.",
                 (
-                    "sum by (tier) (max by (dataset, tier) (segplane_dataset_tier_bytes{$here}))",
+                    "sum by (tier) (max by (tenant, dataset, tier)"
+                    " (segplane_dataset_tier_bytes{$here}))",
                     "tier {{tier}}",
                 ),
                 is_stacked=True,

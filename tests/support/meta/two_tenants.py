@@ -95,6 +95,7 @@ _ROWS = """
         VALUES ('CreateSchema', '', '', {key});
     INSERT INTO costs VALUES ('2026-01-01', {key}, {dataset}, 1, 1, 1, 1, 1);
     INSERT INTO tenant_shares (tenant_key) VALUES ({key});
+    INSERT INTO metric_names (tenant_key) VALUES ({key});
     INSERT INTO cost_months VALUES ('2026-01-01', {key}, {dataset}, 1, 1, 1, 1, 1);
 """
 _ENTRIES = (

@@ -87,6 +87,20 @@ def set_shares(
     return Answer(reply, table(("share", "set", "in force"), rows))
 
 
+@tenants.command("metric-names")
+def metric_names(client: MetaClient, refuse: bool = False) -> Answer:
+    """Let metrics name the datasets of the caller's tenant.
+
+    Everyone who can read the metrics of meta sees the names then.
+
+    Options:
+        refuse: Metrics may not name them any more.
+    """
+    request = resources_pb2.SetMetricNamesRequest(allowed=not refuse)
+    reply = client.resources.SetMetricNames(request)
+    return Answer(reply, ["allowed" if reply.allowed else "not allowed"])
+
+
 @tenants.command("rename", "{} billing")
 def rename(client: MetaClient, name: Tenant, new_name: str) -> Answer:
     """Rename a tenant; its id stays, and so does everything that belongs to it.

@@ -80,7 +80,7 @@ class GatewayReader:
     @property
     def measured(self) -> str:
         """The meaning of the steps, for people."""
-        return "visible is merged: the gateway serves no fresh records"
+        return "visible is merged: queries of a gateway read no fresh records"
 
     def numbers(self, step: str, run: str, start_nanos: int) -> list[int]:  # noqa: ARG002
         """Read the numbers of a run's records from a time on. Raises UnreadableDataset."""

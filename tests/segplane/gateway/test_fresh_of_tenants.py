@@ -7,18 +7,20 @@ from io import BytesIO
 from pathlib import Path
 from uuid import uuid4
 
+import psycopg
 import pytest
 from click.testing import CliRunner
 from google.protobuf.descriptor import Descriptor
 
 from meta.config import Settings
-from meta.errors import RoleRefused
+from meta.errors import RoleRefused, VersionExpired
 from meta.limited_calls import TENANT_ROWS
 from meta.roles import Role
 from meta.v1 import operations_pb2 as pb
 from segments.keys import baby_key
 from segplane.__main__ import app
 from segplane.read import OpenDataset, ReadError, open_dataset
+from segplane.read.rows.fresh import find_fresh
 from segplane.read.rows.passed_payloads import PassedPayloads
 from tests.support.gateway.query_pool import SharedPool
 from tests.support.gateway.tenant_collector import SharedCollector, shared_collector
@@ -66,15 +68,16 @@ def send_to_both(shared: SharedGateway, collector: SharedCollector) -> Offset:
 
 @pytest.mark.long
 def test_each_tenant_reads_its_own_payloads_of_a_shared_baby(
-    shared: SharedGateway, collector: SharedCollector
+    shared: SharedGateway, collector: SharedCollector, meta_settings: Settings
 ) -> None:
     stream_id, _ = send_to_both(shared, collector)
-    rows, sent = {}, {}
+    rows, sent, versions = {}, {}, {}
     for name in NAMES:
         with opened(shared, shared.tokens[name]) as dataset:
             assert dataset.fresh is not None
             sent[name] = len(dataset.fresh.passed or ())
             assert (dataset.fresh.babies, dataset.cut) == ([], {})
+            versions[name] = dataset.version
             # A second reading has the same records.
             for _ in range(2):
                 rows[name] = dataset.to_table()
@@ -102,6 +105,14 @@ def test_each_tenant_reads_its_own_payloads_of_a_shared_baby(
             merged = dataset.to_table()
         # With ids and times: each record is the one that was read before.
         assert Counter(map(str, merged.to_pylist())) == Counter(map(str, rows[name].to_pylist()))
+
+    # Beyond the former version, baby segments may be deleted once the grace is over.
+    with psycopg.connect(meta_settings.database.url) as connection:
+        connection.execute("UPDATE registrations SET created_at = created_at - interval '1 day'")
+    for name in NAMES:
+        client = getattr(shared.tenants, name)
+        with pytest.raises(VersionExpired):
+            find_fresh(client, shared.datasets[name], versions[name])
 
 
 @pytest.mark.long

@@ -24,8 +24,6 @@ from uuid import uuid4
 
 from prometheus_client import REGISTRY
 
-from meta.client.traces import HEADERS, STATE_CHARS_MAX
-
 Event = MutableMapping[str, Any]
 _SEVERITIES = {"debug": 5, "info": 9, "warning": 13, "error": 17, "critical": 21}
 Headers = Iterable[tuple[str, str | bytes]]
@@ -35,6 +33,8 @@ _PROBE_SECS = 0.2
 _NAME_KEYS = ("dataset", "dataset_name")
 _UNRECORDED = "segplane-unrecorded"
 _tracer: Any = None
+# Spans of the calls that the process answers; None while telemetry is disabled.
+_calls: Any = None
 _NOTHING = nullcontext()
 
 
@@ -76,14 +76,14 @@ def install(
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    global _tracer, _dataset
+    global _dataset
     _dataset = dataset
     identity = {"service.name": f"segplane-{service}", "service.instance.id": str(uuid4())}
     resource = Resource.create(identity)
     traces = TracerProvider(resource=resource, shutdown_on_exit=False)
     traces.add_span_processor(BatchSpanProcessor(_exporter("trace_exporter", "OTLPSpanExporter")))
     trace.set_tracer_provider(traces)
-    _tracer = traces.get_tracer("segplane")
+    _trace_with(traces.get_tracer("segplane"))
     reader = PeriodicExportingMetricReader(_exporter("metric_exporter", "OTLPMetricExporter"))
     meters = MeterProvider(resource=resource, metric_readers=[reader], shutdown_on_exit=False)
     metrics.set_meter_provider(meters)
@@ -94,6 +94,13 @@ def install(
     )
     _end_in_time([provider.shutdown for provider in (traces, meters, logs)])
     return _shipper(logs.get_logger("segplane"))
+
+
+def _trace_with(tracer: Any) -> None:
+    from meta.call_spans import CallSpans
+
+    global _tracer, _calls
+    _tracer, _calls = tracer, CallSpans(tracer)
 
 
 def _end_in_time(ends: Iterable[Callable[[], None]]) -> None:
@@ -176,7 +183,7 @@ def served(name: str, headers: Callable[[], Headers | None]) -> AbstractContextM
     A malformed header, or one that comes twice, is none; by the SDK's default sampler a trace that
     its caller does not record is not recorded here either.
     """
-    return _NOTHING if _tracer is None else _served(name, _parent(headers))
+    return _NOTHING if _calls is None else _calls.served(name, headers)
 
 
 def joined(name: str, headers: Callable[[], Headers | None]) -> AbstractContextManager[object]:
@@ -184,10 +191,8 @@ def joined(name: str, headers: Callable[[], Headers | None]) -> AbstractContextM
 
     So a collector that is sent its own spans makes no further ones of them.
     """
-    if _tracer is None:
-        return _NOTHING
-    parent = _parent(headers)
-    return _served(name, parent) if parent else _NOTHING
+    opened = _calls.joined(name, headers) if _calls is not None else None
+    return _NOTHING if opened is None else opened
 
 
 def exemplar(opened: object) -> dict[str, str] | None:
@@ -196,33 +201,6 @@ def exemplar(opened: object) -> dict[str, str] | None:
         return None
     context = cast(Any, opened).get_span_context()
     return {"trace_id": f"{context.trace_id:032x}"} if context.trace_flags.sampled else None
-
-
-def _parent(headers: Callable[[], Headers | None]) -> Any:
-    """The context of the caller's span; an empty one if there is none."""
-    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-
-    return TraceContextTextMapPropagator().extract(_carrier(headers() or ()))
-
-
-def _served(name: str, parent: Any) -> AbstractContextManager[object]:
-    from opentelemetry.trace import SpanKind
-
-    opened: AbstractContextManager[object] = _tracer.start_as_current_span(
-        name, context=parent, kind=SpanKind.SERVER
-    )
-    return opened
-
-
-def _carrier(headers: Headers) -> dict[str, str]:
-    """The headers of a trace, by their names in lower case."""
-    carrier: dict[str, str] = {}
-    for name, value in headers:
-        key = name.lower()
-        if key in HEADERS and isinstance(value, str) and len(value) <= STATE_CHARS_MAX:
-            carrier[key] = f"{carrier[key]},{value}" if key in carrier else value
-    # The SDK takes the first of several, which is not valid.
-    return carrier if "," not in carrier.get(HEADERS[0], "") else {}
 
 
 def _exporter(module: str, name: str) -> Any:

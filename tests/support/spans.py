@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import Tracer
 
 from meta import telemetry
+from meta.call_spans import CallSpans
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SAMPLED = f"00-{TRACE}-{SPAN}-01"
@@ -43,6 +44,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
     """Record the spans of this process, as if an endpoint was set."""
     recorder = Recorder()
     monkeypatch.setattr(telemetry, "_tracer", recorder.tracer)
+    monkeypatch.setattr(telemetry, "_calls", CallSpans(recorder.tracer))
     yield recorder
 
 

@@ -117,6 +117,8 @@ class _HoldingStageEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HoldingS
     """Pins keep segments of former versions. Until: the last end. Amount: pins. Detail: their segments."""
     HOLDING_STAGE_RETENTION: _HoldingStage.ValueType  # 21
     """A retention applies. Until: when its oldest segment expires. Amount: 0."""
+    HOLDING_STAGE_NO_COLLECTOR: _HoldingStage.ValueType  # 22
+    """Collectors have active streams for the dataset, and none reports any more. Since: the last report."""
 
 class HoldingStage(_HoldingStage, metaclass=_HoldingStageEnumTypeWrapper):
     """Stage at which data of a dataset is held."""
@@ -179,6 +181,8 @@ HOLDING_STAGE_PINNED: HoldingStage.ValueType  # 20
 """Pins keep segments of former versions. Until: the last end. Amount: pins. Detail: their segments."""
 HOLDING_STAGE_RETENTION: HoldingStage.ValueType  # 21
 """A retention applies. Until: when its oldest segment expires. Amount: 0."""
+HOLDING_STAGE_NO_COLLECTOR: HoldingStage.ValueType  # 22
+"""Collectors have active streams for the dataset, and none reports any more. Since: the last report."""
 Global___HoldingStage: _TypeAlias = HoldingStage  # noqa: Y015
 
 class _DeletionCause:

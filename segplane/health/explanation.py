@@ -70,6 +70,9 @@ _RULES: Mapping[int, StageRule] = {
         "segplane test-send --dataset {dataset}",
         _if_empty,
     ),
+    pb.HOLDING_STAGE_NO_COLLECTOR: StageRule(
+        "no collector reports any more, so no records come", "segplane status"
+    ),
     pb.HOLDING_STAGE_QUOTA_REACHED: StageRule(
         "collectors refuse its exports: the records of this month have reached the quota{limits}",
         "segplane datasets limits {dataset}",

@@ -69,6 +69,18 @@ def scene(meta_client: MetaClient) -> Scene:
     return Scene(meta_client, web, app, stream)
 
 
+def let_be_silent(meta: MetaServer, kind: str) -> None:
+    """Let a kind of process have reported last so long ago that it does not run."""
+    # A written report stays in memory until the next save.
+    for _ in range(2):
+        meta.running.reports.save()
+    with psycopg.connect(meta.settings.database.url) as connection:
+        connection.execute(
+            "UPDATE processes SET last_seen_nanos = last_seen_nanos - %s WHERE kind = %s",
+            [SILENT_SECS * SECOND, kind],
+        )
+
+
 def test_a_dataset_in_order_is_held_by_nothing(scene: Scene) -> None:
     scene.commit(0, scene.web)
     scene.merge(scene.web, -1, 0)
@@ -150,15 +162,24 @@ def test_no_nursery_reports_before_one_does_after_its_end_and_after_its_silence(
     report(client, "nursery", started_at_nanos=8)
     meta_server.running.reports.save()
     assert "NO_NURSERY" not in explain(client)
-    # A written report stays in memory until the next save.
-    meta_server.running.reports.save()
-    with psycopg.connect(meta_server.settings.database.url) as connection:
-        connection.execute(
-            "UPDATE processes SET last_seen_nanos = last_seen_nanos - %s", [SILENT_SECS * SECOND]
-        )
+    let_be_silent(meta_server, "nursery")
     silent = explain(client)["NO_NURSERY"]
     reply = client.status.ExplainDataset(pb.ExplainDatasetRequest(name="web"))
     assert SILENT_SECS <= (reply.database_time_nanos - silent.since_nanos) / SECOND < 300
+
+
+def test_a_collector_that_was_killed_leaves_its_streams_without_any(
+    meta_server: MetaServer, scene: Scene
+) -> None:
+    assert explain(scene.client) == {}
+    report(scene.client, "collector")
+    assert explain(scene.client) == {}
+
+    let_be_silent(meta_server, "collector")
+
+    held = explain(scene.client)
+    assert held.keys() == {"NO_COLLECTOR"}
+    assert held["NO_COLLECTOR"].since_nanos > 0
 
 
 def test_a_parked_stream_holds_the_datasets_that_have_records_in_it(scene: Scene) -> None:

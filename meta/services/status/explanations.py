@@ -11,7 +11,7 @@ from meta.store.segments import stats
 from meta.store.versions import clock
 from meta.v1 import status_pb2 as pb
 
-KINDS = ("nursery", merge_holdings.KIND)
+KINDS = ("collector", "nursery", merge_holdings.KIND)
 # Stages with names of processes and creators, and reasons, which readers are not told elsewhere.
 _NAMING = (
     pb.HOLDING_STAGE_QUOTA_REACHED,

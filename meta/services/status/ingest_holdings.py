@@ -34,6 +34,10 @@ def _sources(explained: Explained) -> Iterator[pb.Holding]:
         yield holding(pb.HOLDING_STAGE_NO_TOKEN, amount=explained.live_segments)
     if not sources.has_stream:
         yield holding(pb.HOLDING_STAGE_NO_STREAM, amount=explained.live_segments)
+    # One that ends in good order ends its streams.
+    seen_nanos = explained.reports["collector"].seen_nanos
+    if sources.has_stream and seen_nanos and not explained.reports_now("collector"):
+        yield holding(pb.HOLDING_STAGE_NO_COLLECTOR, seen_nanos)
 
 
 def _refusals(explained: Explained) -> Iterator[pb.Holding]:

@@ -63,6 +63,7 @@ def test_a_stage_of_a_later_release_is_shown_and_needs_nobody() -> None:
         ("MERGE_DEBT", {"amount": 1_000, "limit": 0}, False),
         ("NO_TOKEN", {"amount": 0}, True),
         ("NO_TOKEN", {"amount": 1}, False),
+        ("NO_COLLECTOR", {}, True),
         ("NO_STREAM", {"amount": 0}, True),
         ("NO_STREAM", {"amount": 1}, False),
         ("PARKED", {"amount": 1}, True),

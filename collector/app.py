@@ -93,7 +93,9 @@ class Collector:
         self._budget = MemoryBudget(
             settings.buffer_size_bytes_max, settings.token_buffer_size_bytes_max
         )
-        self._buffer = Buffer()
+        self._buffer = Buffer(
+            timeout_set_ms=lambda: locator.worker_settings.flush_timeout_ms,
+        )
         digests = CommittedDigests(settings.dedupe_secs)
         self._flusher = Flusher(settings, ingestion, tokens, self._buffer, digests)
         self._health = health_aio.HealthServicer()

@@ -215,10 +215,14 @@ class PendingExport:
 
 @dataclass(slots=True)
 class Buffer:
-    """Exports in order of arrival per token; used on one event loop only."""
+    """Exports in order of arrival per token; used on one event loop only.
+
+    `timeout_set_ms` is the flush time that meta has for this collector alone, 0 = none.
+    """
 
     batch_size_bytes_max: int = 8 * 1024 * 1024
     flush_timeout_secs: float = 0.2
+    timeout_set_ms: Callable[[], int] = lambda: 0
     clock: Callable[[], float] = time.monotonic
     _waiting: FairQueue[PendingExport] = field(default_factory=FairQueue)
     _waiting_bytes: int = 0
@@ -262,7 +266,8 @@ class Buffer:
             self._arrivals.popleft()
         if not self._arrivals:
             return None
-        return self._arrivals[0][0] + self.flush_timeout_secs - self.clock()
+        timeout_secs = self.timeout_set_ms() / 1_000 or self.flush_timeout_secs
+        return self._arrivals[0][0] + timeout_secs - self.clock()
 
     def _batch(self) -> list[PendingExport]:
         batch: list[PendingExport] = []

@@ -940,6 +940,7 @@ class WorkerSettings(_message.Message):
     CONCURRENT_TASKS_FIELD_NUMBER: _builtins.int
     BUFFER_BYTES_MAX_FIELD_NUMBER: _builtins.int
     DATASETS_FIELD_NUMBER: _builtins.int
+    FLUSH_TIMEOUT_MS_FIELD_NUMBER: _builtins.int
     batch_bytes_max: _builtins.int
     """Of a nursery: bytes of baby segments merged in one cycle, at least 1."""
     batch_babies_max: _builtins.int
@@ -952,6 +953,8 @@ class WorkerSettings(_message.Message):
     """Of a merge worker: merge tasks worked on at once, 1 to 1,024; never more than it has threads."""
     buffer_bytes_max: _builtins.int
     """Of a merge worker: bytes of rows that one task buffers, at least 1 MiB."""
+    flush_timeout_ms: _builtins.int
+    """Of a collector: the longest time in milliseconds that exports wait for a flush, 10 to 600,000."""
     @_builtins.property
     def datasets(self) -> Global___WorkerDatasets:
         """Of a merge worker: the datasets whose tasks it takes. Unset = all."""
@@ -966,10 +969,11 @@ class WorkerSettings(_message.Message):
         concurrent_tasks: _builtins.int | None = ...,
         buffer_bytes_max: _builtins.int | None = ...,
         datasets: Global___WorkerDatasets | None = ...,
+        flush_timeout_ms: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_babies_max", b"_batch_babies_max", "_batch_bytes_max", b"_batch_bytes_max", "_buffer_bytes_max", b"_buffer_bytes_max", "_concurrent_tasks", b"_concurrent_tasks", "_datasets", b"_datasets", "_decode_bytes_max", b"_decode_bytes_max", "_task_bytes_max", b"_task_bytes_max", "batch_babies_max", b"batch_babies_max", "batch_bytes_max", b"batch_bytes_max", "buffer_bytes_max", b"buffer_bytes_max", "concurrent_tasks", b"concurrent_tasks", "datasets", b"datasets", "decode_bytes_max", b"decode_bytes_max", "task_bytes_max", b"task_bytes_max"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_babies_max", b"_batch_babies_max", "_batch_bytes_max", b"_batch_bytes_max", "_buffer_bytes_max", b"_buffer_bytes_max", "_concurrent_tasks", b"_concurrent_tasks", "_datasets", b"_datasets", "_decode_bytes_max", b"_decode_bytes_max", "_flush_timeout_ms", b"_flush_timeout_ms", "_task_bytes_max", b"_task_bytes_max", "batch_babies_max", b"batch_babies_max", "batch_bytes_max", b"batch_bytes_max", "buffer_bytes_max", b"buffer_bytes_max", "concurrent_tasks", b"concurrent_tasks", "datasets", b"datasets", "decode_bytes_max", b"decode_bytes_max", "flush_timeout_ms", b"flush_timeout_ms", "task_bytes_max", b"task_bytes_max"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_babies_max", b"_batch_babies_max", "_batch_bytes_max", b"_batch_bytes_max", "_buffer_bytes_max", b"_buffer_bytes_max", "_concurrent_tasks", b"_concurrent_tasks", "_datasets", b"_datasets", "_decode_bytes_max", b"_decode_bytes_max", "_task_bytes_max", b"_task_bytes_max", "batch_babies_max", b"batch_babies_max", "batch_bytes_max", b"batch_bytes_max", "buffer_bytes_max", b"buffer_bytes_max", "concurrent_tasks", b"concurrent_tasks", "datasets", b"datasets", "decode_bytes_max", b"decode_bytes_max", "task_bytes_max", b"task_bytes_max"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_babies_max", b"_batch_babies_max", "_batch_bytes_max", b"_batch_bytes_max", "_buffer_bytes_max", b"_buffer_bytes_max", "_concurrent_tasks", b"_concurrent_tasks", "_datasets", b"_datasets", "_decode_bytes_max", b"_decode_bytes_max", "_flush_timeout_ms", b"_flush_timeout_ms", "_task_bytes_max", b"_task_bytes_max", "batch_babies_max", b"batch_babies_max", "batch_bytes_max", b"batch_bytes_max", "buffer_bytes_max", b"buffer_bytes_max", "concurrent_tasks", b"concurrent_tasks", "datasets", b"datasets", "decode_bytes_max", b"decode_bytes_max", "flush_timeout_ms", b"flush_timeout_ms", "task_bytes_max", b"task_bytes_max"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_babies_max: _TypeAlias = _typing.Literal["batch_babies_max"]  # noqa: Y015
     _WhichOneofArgType__batch_babies_max: _TypeAlias = _typing.Literal["_batch_babies_max", b"_batch_babies_max"]  # noqa: Y015
@@ -983,6 +987,8 @@ class WorkerSettings(_message.Message):
     _WhichOneofArgType__datasets: _TypeAlias = _typing.Literal["_datasets", b"_datasets"]  # noqa: Y015
     _WhichOneofReturnType__decode_bytes_max: _TypeAlias = _typing.Literal["decode_bytes_max"]  # noqa: Y015
     _WhichOneofArgType__decode_bytes_max: _TypeAlias = _typing.Literal["_decode_bytes_max", b"_decode_bytes_max"]  # noqa: Y015
+    _WhichOneofReturnType__flush_timeout_ms: _TypeAlias = _typing.Literal["flush_timeout_ms"]  # noqa: Y015
+    _WhichOneofArgType__flush_timeout_ms: _TypeAlias = _typing.Literal["_flush_timeout_ms", b"_flush_timeout_ms"]  # noqa: Y015
     _WhichOneofReturnType__task_bytes_max: _TypeAlias = _typing.Literal["task_bytes_max"]  # noqa: Y015
     _WhichOneofArgType__task_bytes_max: _TypeAlias = _typing.Literal["_task_bytes_max", b"_task_bytes_max"]  # noqa: Y015
     @_typing.overload
@@ -997,6 +1003,8 @@ class WorkerSettings(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__datasets) -> _WhichOneofReturnType__datasets | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__decode_bytes_max) -> _WhichOneofReturnType__decode_bytes_max | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__flush_timeout_ms) -> _WhichOneofReturnType__flush_timeout_ms | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__task_bytes_max) -> _WhichOneofReturnType__task_bytes_max | None: ...
 

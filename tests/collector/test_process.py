@@ -8,6 +8,7 @@ import pytest
 from collector.config import Settings, load
 from meta.process.environment import environment
 from meta.process.exits import ConfigError
+from meta.v1 import common_pb2, operations_pb2
 from segments.location import StoreLocation
 from tests.support.collector.exports import log_export
 from tests.support.collector.ground import Ground
@@ -139,3 +140,16 @@ def test_the_store_may_be_set_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLLECTOR_OBJECT_STORE_URL", "file:///data")
 
     assert settings().object_store == StoreLocation("file", "", "", "", "data")
+
+
+@pytest.mark.parametrize("flush_timeout_ms", [600_000])
+def test_a_class_of_collectors_has_a_flush_time_of_its_own(
+    ground: Ground, start_collector: StartCollector
+) -> None:
+    token = ground.new_token()
+    settings = common_pb2.WorkerSettings(flush_timeout_ms=10)
+    request = operations_pb2.SetWorkerSettingsRequest(name="collector/*", settings=settings)
+    ground.client.operations.SetWorkerSettings(request)
+
+    # The flush time of all would outlast the deadline of the export.
+    assert start_collector().export(token, log_export("a")) == b""

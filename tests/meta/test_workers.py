@@ -90,6 +90,8 @@ def test_a_change_is_seen_by_the_version_and_is_audited(meta_client: MetaClient)
         ("*", {"concurrent_tasks": 1_025}, (), "concurrent_tasks"),
         ("*", {"buffer_bytes_max": 2**20 - 1}, (), "buffer_bytes_max"),
         ("*", {"batch_babies_max": 10_001}, (), "batch_babies_max"),
+        ("*", {"flush_timeout_ms": 9}, (), "flush_timeout_ms"),
+        ("*", {"flush_timeout_ms": 600_001}, (), "flush_timeout_ms"),
         ("*", {"datasets": WorkerDatasets()}, (), "would do nothing"),
         ("*", {"concurrent_tasks": 1}, ("concurrent_tasks",), "set and removed"),
         ("*", {}, ("threads",), "names no setting"),

@@ -15,6 +15,7 @@ _BOUNDS = {
     "task_bytes_max": (1, checks.INT64_MAX),
     "concurrent_tasks": (1, 1_024),
     "buffer_bytes_max": (MIB, checks.INT64_MAX),
+    "flush_timeout_ms": (10, 600_000),
 }
 
 

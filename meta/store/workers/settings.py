@@ -30,6 +30,7 @@ class WorkerSettings:
     buffer_bytes_max: int | None = None
     # Ids of the datasets whose merge tasks it takes.
     dataset_ids: tuple[str, ...] | None = None
+    flush_timeout_ms: int | None = None
 
     def given(self) -> dict[str, Any]:
         """The fields that are set."""

@@ -15,13 +15,21 @@ from segplane.cli.output import NONE, Answer, facts, table, time_text
 from segplane.cli.parameters import Option, Positional
 
 ALL = "all"
-
+Unset = Annotated[
+    list[str] | None,
+    Option(
+        metavar="SETTING",
+        help="Remove a setting, such as concurrent_tasks, so that the worker uses that of its"
+        f" environment again; {ALL} removes each one. May be repeated.",
+    ),
+]
 HINT = "hint: `segplane status` shows each process, and whether anything needs a person"
 ABOUT = (
     "Do the same as `segplane status`, list workers, or give settings to a worker or to a class of "
     "workers. A worker's id has its kind, a slash and its name, such as nursery/host-4-1c2d or "
-    "merge_worker/big-1 (MERGE_WORKER_WORKER_ID is the name). A class is the beginning of ids and "
-    "an asterisk: nursery/* or merge_worker/big-*. Workers take changes up within 30 seconds."
+    "merge_worker/big-1 (MERGE_WORKER_WORKER_ID is the name), collector/edge-7 (COLLECTOR_ID). A "
+    "class is the beginning of ids and an asterisk: nursery/* or collector/edge-*. Workers take "
+    "changes up within 30 seconds."
 )
 
 workers: "Noun[pb.Worker]" = Noun(
@@ -60,15 +68,9 @@ def settings(
     task_bytes_max: Annotated[int | None, Option(metavar="BYTES")] = None,
     concurrent_tasks: int | None = None,
     buffer_bytes_max: Annotated[int | None, Option(metavar="BYTES")] = None,
+    flush_timeout_ms: int | None = None,
     dataset: list[str] | None = None,
-    unset: Annotated[
-        list[str] | None,
-        Option(
-            metavar="SETTING",
-            help="Remove a setting, such as concurrent_tasks, so that the worker uses that of its"
-            f" environment again; {ALL} removes each one. May be repeated.",
-        ),
-    ] = None,
+    unset: Unset = None,
 ) -> Answer:
     """Show the settings of all names, or of a worker with the name that sets each value.
 
@@ -82,6 +84,7 @@ def settings(
         task_bytes_max: Nursery: columns that a task holds before it writes.
         concurrent_tasks: Merge worker: tasks at once, of as many as it has threads.
         buffer_bytes_max: Merge worker: rows that a task buffers, from 1048576 on.
+        flush_timeout_ms: Collector: longest time that exports wait for a flush, 10 to 600000.
         dataset: Merge worker: take only the tasks of this dataset; may be repeated. Datasets that
             no worker takes are not merged.
     """
@@ -92,6 +95,7 @@ def settings(
         task_bytes_max=task_bytes_max,
         concurrent_tasks=concurrent_tasks,
         buffer_bytes_max=buffer_bytes_max,
+        flush_timeout_ms=flush_timeout_ms,
     )
     if dataset:
         given.datasets.ids.extend(dataset_id(client, each) for each in dataset)

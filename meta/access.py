@@ -8,10 +8,30 @@ from uuid import UUID
 
 from meta import roles
 from meta.roles import Role
-from meta.tenant_shares import WHOLE, TenantShares
 
 # The key of the tenant that everything belongs to unless it names another.
 DEFAULT_TENANT = 0
+
+
+PERCENT_DEFAULT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class TenantShares:
+    """The shares of a tenant that are in force; a quota of 0 is none."""
+
+    percent: int = 100
+    datasets: int = 0
+    records_per_month: int = 0
+    bytes_per_sec: int = 0
+
+    def of(self, bound: int) -> int:
+        """The tenant's part of a bound, one at least."""
+        return max(1, bound * self.percent // 100)
+
+
+# Of operators and the tenant `default`: the bound itself.
+WHOLE = TenantShares()
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,7 +197,7 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         **dict.fromkeys(("GetTenant", "ListTenants", "GetTenantUsage"), (_O,)),
         **dict.fromkeys(("CreateTenant", "RenameTenant", "SuspendTenant", "ResumeTenant"), ()),
         **dict.fromkeys(("DeleteTenant", "UndeleteTenant", "MoveDatasetToTenant"), ()),
-        **dict.fromkeys(("SetTenantShares", "SetMetricNames"), ()),
+        **dict.fromkeys(("SetTenantShares", "SetTenantStore", "SetMetricNames"), ()),
     },
     "StatusService": {
         **dict.fromkeys(("ListProcesses", "PlanDeletion", "PreviewRetention"), (_J, _O, _C)),

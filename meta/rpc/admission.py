@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from meta.access import Principal, shown_subject
+from meta.access import WHOLE, Principal, shown_subject
 from meta.config import Settings
 from meta.errors import Overloaded
 from meta.metrics import FREE_PLACES
 from meta.rpc.restrictions import EVERYBODY, SUBJECT, count_restricted
-from meta.tenant_shares import WHOLE
 
 CALLS, STREAMS, WATCHES = "calls", "streams", "watches"
 # One stream for this many threads.

@@ -1693,6 +1693,7 @@ class Tenant(_message.Message):
     CREATED_AT_FIELD_NUMBER: _builtins.int
     SUSPENDED_AT_FIELD_NUMBER: _builtins.int
     DELETED_AT_FIELD_NUMBER: _builtins.int
+    STORE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Id of the tenant (UUID)."""
     name: _builtins.str
@@ -1703,6 +1704,8 @@ class Tenant(_message.Message):
     """Time since which it is suspended; unset = it is not."""
     deleted_at: _builtins.str
     """Time of deletion; unset while it is live."""
+    store: _builtins.str
+    """Name of the store of its new datasets; empty = the default store."""
     def __init__(
         self,
         *,
@@ -1711,10 +1714,11 @@ class Tenant(_message.Message):
         created_at: _builtins.str = ...,
         suspended_at: _builtins.str | None = ...,
         deleted_at: _builtins.str | None = ...,
+        store: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_deleted_at", b"_deleted_at", "_suspended_at", b"_suspended_at", "deleted_at", b"deleted_at", "suspended_at", b"suspended_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_deleted_at", b"_deleted_at", "_suspended_at", b"_suspended_at", "created_at", b"created_at", "deleted_at", b"deleted_at", "id", b"id", "name", b"name", "suspended_at", b"suspended_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_deleted_at", b"_deleted_at", "_suspended_at", b"_suspended_at", "created_at", b"created_at", "deleted_at", b"deleted_at", "id", b"id", "name", b"name", "store", b"store", "suspended_at", b"suspended_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__deleted_at: _TypeAlias = _typing.Literal["deleted_at"]  # noqa: Y015
     _WhichOneofArgType__deleted_at: _TypeAlias = _typing.Literal["_deleted_at", b"_deleted_at"]  # noqa: Y015
@@ -2443,6 +2447,62 @@ class TenantUsage(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__live_datasets) -> _WhichOneofReturnType__live_datasets | None: ...
 
 Global___TenantUsage: _TypeAlias = TenantUsage  # noqa: Y015
+
+@_typing.final
+class SetTenantStoreRequest(_message.Message):
+    """Request of SetTenantStore."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    STORE_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Its id."""
+    name: _builtins.str
+    """Its name."""
+    store: _builtins.str
+    """A store of META_OBJECT_STORES; empty = the default store."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        name: _builtins.str = ...,
+        store: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "identifier", b"identifier", "name", b"name", "store", b"store"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_identifier: _TypeAlias = _typing.Literal["id", "name"]  # noqa: Y015
+    _WhichOneofArgType_identifier: _TypeAlias = _typing.Literal["identifier", b"identifier"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_identifier) -> _WhichOneofReturnType_identifier | None: ...
+
+Global___SetTenantStoreRequest: _TypeAlias = SetTenantStoreRequest  # noqa: Y015
+
+@_typing.final
+class SetTenantStoreResponse(_message.Message):
+    """Response of SetTenantStore."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TENANT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tenant(self) -> Global___Tenant:
+        """The tenant."""
+
+    def __init__(
+        self,
+        *,
+        tenant: Global___Tenant | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tenant", b"tenant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetTenantStoreResponse: _TypeAlias = SetTenantStoreResponse  # noqa: Y015
 
 @_typing.final
 class SetTenantSharesRequest(_message.Message):

@@ -177,6 +177,11 @@ class ResourcesServiceStub:
                 request_serializer=meta_dot_v1_dot_resources__pb2.SetTenantSharesRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_resources__pb2.SetTenantSharesResponse.FromString,
                 _registered_method=True)
+        self.SetTenantStore = channel.unary_unary(
+                '/meta.v1.ResourcesService/SetTenantStore',
+                request_serializer=meta_dot_v1_dot_resources__pb2.SetTenantStoreRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_resources__pb2.SetTenantStoreResponse.FromString,
+                _registered_method=True)
         self.SetMetricNames = channel.unary_unary(
                 '/meta.v1.ResourcesService/SetMetricNames',
                 request_serializer=meta_dot_v1_dot_resources__pb2.SetMetricNamesRequest.SerializeToString,
@@ -411,6 +416,14 @@ class ResourcesServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SetTenantStore(self, request, context):
+        """Names the store of the new datasets of a tenant; those that it has stay where they are. A
+        repeated call is fine.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def SetMetricNames(self, request, context):
         """Lets metrics name the datasets of the caller's tenant, or of one that an operator names, or not:
         everyone who can read metrics sees the names. A repeated call is fine.
@@ -561,6 +574,11 @@ def add_ResourcesServiceServicer_to_server(servicer, server):
                     servicer.SetTenantShares,
                     request_deserializer=meta_dot_v1_dot_resources__pb2.SetTenantSharesRequest.FromString,
                     response_serializer=meta_dot_v1_dot_resources__pb2.SetTenantSharesResponse.SerializeToString,
+            ),
+            'SetTenantStore': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetTenantStore,
+                    request_deserializer=meta_dot_v1_dot_resources__pb2.SetTenantStoreRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_resources__pb2.SetTenantStoreResponse.SerializeToString,
             ),
             'SetMetricNames': grpc.unary_unary_rpc_method_handler(
                     servicer.SetMetricNames,
@@ -1327,6 +1345,33 @@ class ResourcesService:
             '/meta.v1.ResourcesService/SetTenantShares',
             meta_dot_v1_dot_resources__pb2.SetTenantSharesRequest.SerializeToString,
             meta_dot_v1_dot_resources__pb2.SetTenantSharesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetTenantStore(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.ResourcesService/SetTenantStore',
+            meta_dot_v1_dot_resources__pb2.SetTenantStoreRequest.SerializeToString,
+            meta_dot_v1_dot_resources__pb2.SetTenantStoreResponse.FromString,
             options,
             channel_credentials,
             insecure,

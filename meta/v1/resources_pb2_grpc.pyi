@@ -132,6 +132,10 @@ class ResourcesServiceStub:
     of `default` are the default of the other tenants; `default` itself may use all. They hold within 5
     seconds. A repeated call is fine.
     """
+    SetTenantStore: _grpc.UnaryUnaryMultiCallable[_resources_pb2.SetTenantStoreRequest, _resources_pb2.SetTenantStoreResponse]
+    """Names the store of the new datasets of a tenant; those that it has stay where they are. A
+    repeated call is fine.
+    """
     SetMetricNames: _grpc.UnaryUnaryMultiCallable[_resources_pb2.SetMetricNamesRequest, _resources_pb2.SetMetricNamesResponse]
     """Lets metrics name the datasets of the caller's tenant, or of one that an operator names, or not:
     everyone who can read metrics sees the names. A repeated call is fine.
@@ -240,6 +244,10 @@ class ResourcesServiceAsyncStub(ResourcesServiceStub):
     """Sets the shares of a tenant: its part of each bound that is for all callers, and its quotas. Those
     of `default` are the default of the other tenants; `default` itself may use all. They hold within 5
     seconds. A repeated call is fine.
+    """
+    SetTenantStore: _aio.UnaryUnaryMultiCallable[_resources_pb2.SetTenantStoreRequest, _resources_pb2.SetTenantStoreResponse]  # type: ignore[assignment]
+    """Names the store of the new datasets of a tenant; those that it has stay where they are. A
+    repeated call is fine.
     """
     SetMetricNames: _aio.UnaryUnaryMultiCallable[_resources_pb2.SetMetricNamesRequest, _resources_pb2.SetMetricNamesResponse]  # type: ignore[assignment]
     """Lets metrics name the datasets of the caller's tenant, or of one that an operator names, or not:
@@ -486,6 +494,15 @@ class ResourcesServiceServicer:
         """Sets the shares of a tenant: its part of each bound that is for all callers, and its quotas. Those
         of `default` are the default of the other tenants; `default` itself may use all. They hold within 5
         seconds. A repeated call is fine.
+        """
+
+    def SetTenantStore(
+        self,
+        request: _resources_pb2.SetTenantStoreRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_resources_pb2.SetTenantStoreResponse, _abc.Awaitable[_resources_pb2.SetTenantStoreResponse]]:
+        """Names the store of the new datasets of a tenant; those that it has stay where they are. A
+        repeated call is fine.
         """
 
     def SetMetricNames(

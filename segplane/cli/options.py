@@ -29,6 +29,8 @@ DataDir = Annotated[
         help="Folder of the stack on this machine: database, objects, logs and token.",
     ),
 ]
+# Of commands: the store that META_OBJECT_STORE_URL names.
+DEFAULT_STORE = "default"
 _DIGITS_MAX = 18
 _TIME_MAX = 2**63 - 1
 

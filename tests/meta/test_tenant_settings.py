@@ -1,6 +1,8 @@
 """A tenant sets its datasets' settings, and sees how fresh they are."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -13,6 +15,7 @@ from meta.v1 import catalog_pb2 as cat
 from meta.v1 import operations_pb2 as ops
 from meta.v1 import resources_pb2 as res
 from meta.v1 import status_pb2
+from segments.location import parse_named_stores
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
 from tests.support.meta.tenants import (
@@ -124,3 +127,34 @@ def test_an_administrator_allows_names_in_metrics_for_its_tenant_alone(scene: Tw
     assert allowed == ["payments"]
     assert [record.rpc for record in records].count("SetMetricNames") == 1
     assert not names_allowed(scene.payments, False)
+
+
+def test_new_datasets_of_a_tenant_go_to_its_store(meta_settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "cold").mkdir()
+    stores = parse_named_stores(f"cold={(tmp_path / 'cold').as_uri()}")
+    settings = replace(meta_settings, named_stores=stores)
+    with guarded_for_tenants(settings) as guard, two_tenants(guard) as scene:
+
+        def store_of(client: MetaClient, name: str) -> str:
+            request = ops.GetDatasetSettingsRequest(dataset_id=CatalogDriver(client).dataset(name))
+            return client.operations.GetDatasetSettings(request).settings.store
+
+        def place(client: MetaClient, store: str) -> res.Tenant:
+            request = res.SetTenantStoreRequest(name="payments", store=store)
+            return client.resources.SetTenantStore(request).tenant
+
+        assert store_of(scene.payments, "before") == ""
+        for _ in range(2):
+            assert place(guard.admin, "cold").store == "cold"
+        assert store_of(scene.payments, "behind") == "cold"
+        assert store_of(scene.payments, "before") == ""
+        assert store_of(scene.search, "behind") == ""
+        assert store_of(guard.admin, "behind") == ""
+        with pytest.raises(NotFound):
+            place(guard.admin, "missing")
+        with pytest.raises(RoleRefused):
+            place(scene.payments, "")
+        place(guard.admin, "")
+        assert store_of(scene.payments, "again") == ""
+        records = guard.admin.operations.ListAuditRecords(ops.ListAuditRecordsRequest()).records
+        assert [record.rpc for record in records].count("SetTenantStore") == 2

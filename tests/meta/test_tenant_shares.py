@@ -9,7 +9,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from meta.access import CallerTenant, Principal, in_tenant
+from meta.access import CallerTenant, Principal, TenantShares, in_tenant
 from meta.client import MetaClient
 from meta.config import Settings
 from meta.errors import InvalidArgument, NotFound, Overloaded, QuotaExceeded
@@ -17,7 +17,6 @@ from meta.roles import Role
 from meta.rpc.admission import CALLS, Admission
 from meta.store.catalog import named_entries, usage
 from meta.store.pins.pins import PinLimits
-from meta.tenant_shares import TenantShares
 from meta.v1 import catalog_pb2 as cat
 from meta.v1 import ingest_token_pb2
 from meta.v1 import operations_pb2 as ops

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from meta.errors import InvalidArgument
+from meta.errors import InvalidArgument, NotFound
 from meta.services.messages import checks, pages
 from meta.services.messages.filled import filled
 from meta.services.resources import tenant_shares
@@ -12,12 +12,14 @@ from meta.store.access import tenants
 from meta.store.access.tenants import Tenant
 from meta.store.engine import caller_role, keyset
 from meta.store.engine.pool import Transaction
+from meta.store.segments import object_stores
 from meta.store.tenancy import usage
 from meta.store.tenancy.usage import TenantUsage
 from meta.store.versions import upgrades
 from meta.v1 import catalog_pb2
 from meta.v1 import resources_pb2 as pb
 from segments.dataset_names import UNASSIGNED
+from segments.location import StoreUnknown
 
 USAGE_TENANTS_MAX = 100
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
@@ -82,6 +84,25 @@ def resume_tenant(server: ServerParts, request: pb.ResumeTenantRequest) -> pb.Re
     identifier = checks.identifier(request)
     tenant = _changed(server, lambda tx: tenants.resume(tx, identifier))
     return pb.ResumeTenantResponse(tenant=tenant)
+
+
+def set_tenant_store(
+    server: ServerParts, request: pb.SetTenantStoreRequest
+) -> pb.SetTenantStoreResponse:
+    """Name the store of a tenant's new datasets."""
+    identifier, store = checks.identifier(request), request.store
+    try:
+        url = server.settings.stores.get(store).url()
+    except StoreUnknown as error:
+        raise NotFound(str(error), store=store) from None
+
+    def work(tx: Transaction) -> Tenant:
+        if store:
+            # A server without it may have started since and found it unused.
+            object_stores.remember(tx, store, url)
+        return tenants.place(tx, identifier, store)
+
+    return pb.SetTenantStoreResponse(tenant=_changed(server, work))
 
 
 def delete_tenant(server: ServerParts, request: pb.DeleteTenantRequest) -> pb.DeleteTenantResponse:

@@ -9,13 +9,12 @@ from dataclasses import asdict, dataclass
 from sqlalchemy import text
 
 from meta import access
-from meta.access import DEFAULT_TENANT
+from meta.access import DEFAULT_TENANT, PERCENT_DEFAULT, WHOLE, TenantShares
 from meta.errors import QuotaExceeded
 from meta.store.access import audit
 from meta.store.access.tenants import Tenant
 from meta.store.engine import scope
 from meta.store.engine.pool import Transaction
-from meta.tenant_shares import PERCENT_DEFAULT, WHOLE, TenantShares
 
 # Of advisory locks, each with the key of a tenant.
 _LOCK_KEY = 731_057_924

@@ -36,6 +36,8 @@ class Tenant:
     created_at: datetime
     suspended_at: datetime | None = None
     deleted_at: datetime | None = None
+    # Name of the store of its new datasets; "" = the default store.
+    store: str = ""
 
 
 _ALL: Select[*tuple[Any, ...]] = select(*row_columns(Tenant, tenants))
@@ -58,6 +60,7 @@ _RENAME = text("UPDATE tenants SET name = :name WHERE key = :key")
 _SUSPEND = text("UPDATE tenants SET suspended_at = clock_timestamp() WHERE key = :key")
 _RESUME = text("UPDATE tenants SET suspended_at = NULL WHERE key = :key")
 _DELETE = text("UPDATE tenants SET deleted_at = clock_timestamp() WHERE key = :key")
+_PLACE = text("UPDATE tenants SET store = :store WHERE key = :key")
 _UNDELETE = text("UPDATE tenants SET deleted_at = NULL WHERE key = :key")
 _IS_OVER = text(f"SELECT deleted_at <= {ago(':grace')} FROM tenants WHERE key = :key")  # noqa: S608
 
@@ -128,6 +131,15 @@ def resume(tx: Transaction, identifier: UUID | str) -> Tenant:
     if tenant.suspended_at is not None:
         tx.execute(_RESUME, {"key": tenant.key})
         audit.note(tx, "ResumeTenant", tenant.id, f"name {tenant.name!r}")
+    return get(tx, tenant.id)
+
+
+def place(tx: Transaction, identifier: UUID | str, store: str) -> Tenant:
+    """Name the store of a tenant's new datasets; again, it changes nothing. Raises NotFound."""
+    tenant = lock(tx, identifier)
+    if tenant.store != store:
+        tx.execute(_PLACE, {"key": tenant.key, "store": store})
+        audit.note(tx, "SetTenantStore", tenant.id, audit.states(tenant.store, store))
     return get(tx, tenant.id)
 
 

@@ -15,6 +15,7 @@ from meta.store.engine import keyset, scope
 from meta.store.engine.pool import Transaction
 from meta.store.engine.row_columns import row_columns
 from meta.store.tables.catalog import dataset_visibility, datasets
+from meta.store.tables.tenants import tenants
 from meta.store.versions import versions
 from segments.dataset_names import DatasetName
 from segments.ids import new_uuid7
@@ -68,6 +69,8 @@ _LOCK_COLUMNS = (
     .order_by(datasets.c.id)
     .with_for_update()
 )
+# Of new datasets of a tenant.
+_STORE = select(tenants.c.store).where(tenants.c.key == bindparam("tenant"))
 _INSERT = upsert(datasets).on_conflict_do_nothing().returning(*_COLUMNS)
 _SHOW = insert(dataset_visibility)
 _STAMP = (
@@ -204,6 +207,7 @@ def create(tx: Transaction, name: DatasetName, *, live_max: int) -> Dataset:
         "name": name.base_name,
         "group_id": group_id,
         "tenant_key": scope.naming_key(),
+        "store": tx.execute(_STORE, {"tenant": scope.naming_key()}).scalar_one(),
     }
     row = tx.execute(_INSERT, values).one_or_none()
     if row is None:

@@ -31,6 +31,8 @@ tenants = Table(
     Column("name_number", BigInteger, nullable=False, server_default=text("1")),
     # The number whose name the bucket has; -1 = none.
     Column("noted_number", BigInteger, nullable=False, server_default=text("-1")),
+    # Name of the store of its new datasets; "" = the default store.
+    Column("store", Text, nullable=False, server_default=text("''")),
 )
 
 tenant_shares = Table(

@@ -114,6 +114,7 @@ def _tenants() -> Iterator[Row]:
     for verb in ("suspend", "resume"):
         yield Row("POST", f"{_TENANT}/{verb}", f"resources.{verb.title()}Tenant", shown="tenant")
     yield Row("PUT", f"{_TENANT}/shares", "resources.SetTenantShares")
+    yield Row("PUT", f"{_TENANT}/store", "resources.SetTenantStore", shown="tenant")
     undelete = "/v1/tenant-ids/{id}/undelete"
     yield Row("POST", undelete, "resources.UndeleteTenant", shown="tenant")
     yield Row("POST", f"{_DATASET}/move", "resources.MoveDatasetToTenant")

@@ -127,6 +127,7 @@ def live_resources(client: Any, dataset: str) -> None:
     client.resources.ListTenants(pb.ListTenantsRequest())
     client.resources.RenameTenant(pb.RenameTenantRequest(id=tenant, new_name="billing"))
     client.resources.SetTenantShares(pb.SetTenantSharesRequest(id=tenant, percent=10))
+    client.resources.SetTenantStore(pb.SetTenantStoreRequest(id=tenant))
     client.resources.SetMetricNames(pb.SetMetricNamesRequest(id=tenant, allowed=True))
     client.resources.SuspendTenant(pb.SuspendTenantRequest(id=tenant))
     client.resources.ResumeTenant(pb.ResumeTenantRequest(id=tenant))

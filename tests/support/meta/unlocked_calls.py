@@ -142,6 +142,7 @@ GOING_ON = frozenset(
         "DeleteTenant",
         "UndeleteTenant",
         "SetTenantShares",
+        "SetTenantStore",
         "SetMetricNames",
         # The costs of a dataset rise while it is locked, too.
         "ReportCosts",

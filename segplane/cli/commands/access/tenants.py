@@ -6,6 +6,7 @@ from typing import Annotated
 from segplane.cli.connection import usage as usage_error
 from segplane.cli.messages import MetaClient, resources_pb2
 from segplane.cli.nouns import Noun, pages
+from segplane.cli.options import DEFAULT_STORE
 from segplane.cli.output import NONE, Answer, listing, table
 from segplane.cli.parameters import Option, Positional
 from segplane.terminal.plain_text import size_text
@@ -85,6 +86,28 @@ def set_shares(
         for field in ("percent", "datasets", "records_per_month", "bytes_per_sec")
     ]
     return Answer(reply, table(("share", "set", "in force"), rows))
+
+
+@tenants.command("placement", "{} payments-bucket")
+def placement(
+    client: MetaClient,
+    name: Tenant,
+    store: Annotated[
+        str | None,
+        Positional(help=f"Name of a store, as META_OBJECT_STORES has it, or {DEFAULT_STORE}."),
+    ] = None,
+) -> Answer:
+    """Show the store of a tenant's new datasets; with STORE, change that first.
+
+    Datasets that it has stay where they are: `segplane datasets placement` moves one.
+    """
+    if store is not None:
+        request = resources_pb2.SetTenantStoreRequest(
+            name=name, store="" if store == DEFAULT_STORE else store
+        )
+        client.resources.SetTenantStore(request)
+    tenant = _get(client, name)
+    return Answer(tenant, [tenant.store or DEFAULT_STORE])
 
 
 @tenants.command("metric-names")

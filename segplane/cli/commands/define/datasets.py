@@ -23,7 +23,7 @@ from segplane.cli.messages import (
     operations_pb2,
 )
 from segplane.cli.nouns import Noun
-from segplane.cli.options import Dataset, dataset_id
+from segplane.cli.options import DEFAULT_STORE, Dataset, dataset_id
 from segplane.cli.output import (
     Answer,
     Columns,
@@ -32,7 +32,6 @@ from segplane.cli.output import (
 )
 from segplane.cli.parameters import Positional
 
-DEFAULT_STORE = "default"
 _COLUMNS: "Columns[catalog_pb2.Dataset]" = {"id": "id", "name": "name"}
 datasets: "Noun[catalog_pb2.Dataset]" = Noun("datasets", _COLUMNS, sample="checkout")
 app = datasets.app

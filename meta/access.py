@@ -119,6 +119,15 @@ class Principal:
         return f"//{self.scope.tenant_key}" if self.is_of_other_tenant else self.subject
 
     @property
+    def account_shares(self) -> TenantShares:
+        """The part of its account in what all share: that of its tenant, not of one that it names.
+
+        An operator, such as a gateway, calls for many tenants.
+        """
+        tenant = self.tenant
+        return tenant.shares if tenant is not None and self.is_of_other_tenant else WHOLE
+
+    @property
     def is_told_processes(self) -> bool:
         """True if it reads names of processes and streams, which are the operator's."""
         return self.role is not Role.READER and not self.is_of_other_tenant

@@ -111,7 +111,7 @@ class ChangeFeed:
         principal = access.current.get()
         account = "" if principal.is_shared else principal.account
         most = max(1, self._watchers_max // ACCOUNT_SHARE)
-        most = min(most, access.current_shares().of(self._watchers_max))
+        most = min(most, principal.account_shares.of(self._watchers_max))
         if account and self._accounts[account] >= most:
             raise Overloaded(f"you have {self._accounts[account]} watchers, the most of one caller")
         self._watchers += 1

@@ -67,8 +67,7 @@ class Admission:
         account, has_own = principal.account, not principal.is_shared
         if has_own:
             count = kind.by_account.get(account, 0)
-            shares = principal.tenant.shares if principal.tenant is not None else WHOLE
-            if count >= min(kind.account_most, shares.of(kind.most)):
+            if count >= min(kind.account_most, principal.account_shares.of(kind.most)):
                 count_restricted(SUBJECT, name)
                 raise Overloaded(_full(principal, count, name))
             kind.by_account[account] = count + 1

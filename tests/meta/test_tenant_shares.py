@@ -210,6 +210,11 @@ def test_a_tenant_has_its_share_of_calls(meta_settings: Settings) -> None:
             calls.enter_context(admission.admit(caller(name, 100), CALLS))
         with pytest.raises(Overloaded, match="your tenant has 4 calls"):
             calls.enter_context(admission.admit(caller("max", 100), CALLS))
+        # A gateway that names the tenant calls for others too.
+        tenant = CallerTenant(7, UUID(int=7), "payments", shares=TenantShares(1))
+        for _ in range(3):
+            gateway = in_tenant(Principal("gateway", Role.GATEWAY), tenant)
+            calls.enter_context(admission.admit(gateway, CALLS))
 
 
 def test_collectors_learn_what_the_tenant_of_a_dataset_may_use(scene: TwoTenants) -> None:

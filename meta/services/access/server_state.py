@@ -78,16 +78,10 @@ def _caller(principal: Principal) -> operations_pb2.Caller:
         subject=access.shown_subject(principal.subject),
         tenant="" if principal.tenant is None else principal.tenant.name,
         tenant_id="" if principal.tenant is None else str(principal.tenant.id),
-        tenant_percent=_percent(principal),
+        tenant_percent=principal.account_shares.percent if principal.is_of_other_tenant else 0,
         role=principal.role.value,
         dataset_ids=sorted(map(str, principal.scope.dataset_ids or ())),
     )
-
-
-def _percent(principal: Principal) -> int:
-    """The share of a caller of another tenant than `default`; 0 = none."""
-    tenant = principal.tenant
-    return tenant.shares.percent if tenant and principal.is_of_other_tenant else 0
 
 
 def _duration(seconds: float) -> Duration:

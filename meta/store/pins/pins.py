@@ -64,7 +64,7 @@ def check_number(tx: Transaction, principal: str, owner: str, limits: PinLimits)
     """Raise QuotaExceeded if the caller, or all together, have as many pins as they may."""
     values = {"principal": principal, "owner": owner, "of_tenant": _of_tenant()}
     total, owned = tx.execute(_COUNT, values).one()
-    most = min(limits.per_owner, access.current_shares().of(limits.total))
+    most = min(limits.per_owner, access.current.get().account_shares.of(limits.total))
     if owned >= most:
         raise QuotaExceeded(f"{_holder(principal, owner)} has {owned} pins already", limit=most)
     if total >= limits.total:

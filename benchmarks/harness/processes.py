@@ -58,6 +58,12 @@ def exact_cpu_seconds(root: int) -> float:
     return nanos / 1e9
 
 
+def own_cpu_seconds(pid: int) -> float:
+    """CPU seconds, user and system, of a process without those that it started."""
+    ticks = _ticks_of(pid)
+    return 0.0 if ticks is None else ticks.own / _TICKS_PER_SEC
+
+
 class TreeClock:
     """CPU seconds of a process and all that it started, those of children nobody waited for too.
 

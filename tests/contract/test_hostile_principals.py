@@ -57,7 +57,9 @@ _CATALOG = frozenset(
     }
 )
 # What only a person decides.
-_DECISIONS = frozenset({"access_tokens", "losses", "replays", "worker_settings"})
+_DECISIONS = frozenset(
+    {"access_tokens", "losses", "metric_names", "replays", "tenant_shares", "worker_settings"}
+)
 _STREAMS = frozenset(
     {
         "baby_segments",

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from google.protobuf.message import Message
 
@@ -14,6 +14,7 @@ from meta.v1 import ingest_token_pb2 as tok
 from meta.v1 import ingestion_pb2 as ing
 from meta.v1 import operations_pb2 as ops
 from meta.v1 import resources_pb2 as res
+from segments.ids import new_uuid7
 
 NAMES = ("a", "b", "g/a", "g/b", "h/a")
 GROUPS = ("g", "h")
@@ -130,7 +131,8 @@ def _routing(client: MetaClient, drawn: Drawn) -> Message:
 
 
 def _pin(client: MetaClient, drawn: Drawn) -> Message:
-    pin_id = str(uuid4())
+    # Twins have their pins in one order.
+    pin_id = str(new_uuid7())
     _keep(drawn, "pin", pin_id)
     request = ops.PinVersionRequest(pin_id=pin_id, owner="o", dataset_name=drawn.name())
     return client.operations.PinVersion(request)

@@ -34,7 +34,8 @@ def costs(
     """Show what each dataset cost in a month: bytes, requests to the store, CPU seconds.
 
     Of one dataset it shows the kinds of work. Stored bytes are the average of the days that have
-    passed. Rows come a minute late. Idle time, and requests for no dataset, are a row of their own.
+    passed. Rows come a minute late, those of meta and Postgres five. Idle time, and requests for no
+    dataset, are a row of their own.
 
     Options:
         dataset: Only the one with this name or id, by kind of work.

@@ -29,8 +29,9 @@ CHANGES = {
     and not rpc.startswith(_READS)
 }
 
-# In the scenario there is nothing for them to release or repair, and so nothing to record.
-WITHOUT_EFFECT = {"ReleaseSegment", "RepairCatalog"}
+# In the scenario there is nothing for them to release or repair, no named store, and so nothing to
+# record.
+WITHOUT_EFFECT = {"ReleaseSegment", "RepairCatalog", "SetTenantStore"}
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from meta.access import WHOLE, Principal, shown_subject
+from meta.access import Principal, shown_subject
 from meta.config import Settings
 from meta.errors import Overloaded
 from meta.metrics import FREE_PLACES

@@ -33,7 +33,7 @@ from segplane.gateway.console.sessions.codes import make_code
 from segplane.gateway.management.times import text_of
 
 # Made once: it takes three minutes and 1.1 GB.
-FOLDER = Path("build/benchmarks/ten-million-logs")
+FOLDER = Path("build/benchmarks/ten-million-logs").absolute()
 ROUNDS, THREADS = 3, 2
 ROWS_BAR, HISTOGRAM_BAR = 1.3, 1.5
 _KEY = "benchmark-key-of-the-console"

@@ -19,6 +19,7 @@ from benchmarks.harness.gateway import BenchGateway, bench_gateway
 from benchmarks.harness.processes import cpu_seconds
 from benchmarks.harness.results import Result, compare
 from benchmarks.harness.server import bench_postgres, bench_server
+from meta.store.segments.segments import write_message
 from segplane.gateway.console.operate.shared_reads import SHARED_SECS
 from segplane.gateway.console.sessions.codes import make_code
 
@@ -102,6 +103,12 @@ _FILL = (
     WHERE state = 2
     """,
 )
+_SHOWN = """
+    SELECT s.id, d.id, s.start_ns, s.end_ns, s.size_bytes, s.compressed_size_bytes,
+      s.number_of_events, s.prefix, s.object_name
+    FROM segments s JOIN datasets d ON d.key = s.dataset_key
+    WHERE d.name BETWEEN 'dataset 00001' AND %s
+"""
 _PAGES = (
     *("/ui/", "/ui/pipeline", "/ui/streams", "/ui/merges", "/ui/deletion", "/ui/access"),
     *("/ui/dataset", "/ui/dataset/versions", "/ui/dataset/segments"),
@@ -153,7 +160,19 @@ def _fill(url: str) -> None:
         for statement in _FILL:
             used = {name: value for name, value in values.items() if f"%({name})s" in statement}
             connection.execute(statement, used)
+        _keep_messages(connection)
         connection.execute("VACUUM ANALYZE")
+
+
+def _keep_messages(connection: psycopg.Connection) -> None:
+    """Write the messages that replies are made of, of the datasets whose pages are asked for."""
+    rows = connection.execute(_SHOWN, (f"dataset {WARM_CALLS + CALLS:05}",)).fetchall()
+    messages = [
+        (write_message(id_, dataset_id, (start, end), tuple(sizes), (prefix, name), 0), id_)
+        for id_, dataset_id, start, end, *sizes, prefix, name in rows
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany("UPDATE segments SET message = %s WHERE id = %s", messages)
 
 
 def _log_in(gateway: BenchGateway) -> Mapping[str, str]:

@@ -42,6 +42,13 @@ def dataset_id(client: MetaClient, name: str) -> str:
     return client.catalog.GetDataset(catalog_pb2.GetDatasetRequest(name=name)).id
 
 
+def given_dataset_id(client: MetaClient, name_or_id: str) -> str:
+    """Return the id of a dataset that is given by either. Raises NotFound for a name."""
+    from segments.ids import is_canonical_uuid
+
+    return name_or_id if is_canonical_uuid(name_or_id) else dataset_id(client, name_or_id)
+
+
 def ingest_token_id(client: MetaClient, name: str) -> str:
     """Return the id of an ingest token that is given by its name or id. Raises NotFound."""
     from meta.errors import NotFound

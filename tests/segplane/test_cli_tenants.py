@@ -54,6 +54,27 @@ def test_a_dataset_moves_once_it_is_said_to(run: RunCommand) -> None:
     assert moved.stdout == "site is of tenant payments\n"
 
 
+def test_the_store_of_a_tenant_is_shown_and_a_dataset_of_it_is_placed_by_its_id(
+    run: RunCommand,
+) -> None:
+    run("tenants", "create", "payments")
+    run("datasets", "create", "web")
+    (id_,) = (
+        item["id"]
+        for item in json.loads(run("datasets", "list", "--json").stdout)
+        if item["name"] == "web"
+    )
+    run("datasets", "move", "web", "payments", "--yes")
+
+    assert run("tenants", "placement", "payments").stdout == "default\n"
+    assert run("tenants", "placement", "payments", "default").stdout == "default\n"
+    missing = run("tenants", "placement", "payments", "missing")
+    assert (missing.exit_code, "missing" in missing.stderr) == (1, True)
+    assert "here" in run("datasets", "placement", id_).stdout
+    assert run("datasets", "placement", id_, "default").exit_code == 0
+    assert run("datasets", "placement", "web").exit_code == 1
+
+
 def test_usage_is_shown_of_all_tenants_and_of_one(run: RunCommand) -> None:
     run("tenants", "create", "payments")
 

@@ -20,6 +20,7 @@ _FORGET = text("DELETE FROM object_stores WHERE name = :name")
 # Reads all segments, once in the life of a store.
 _IS_USED = text("""
     SELECT EXISTS (SELECT FROM datasets WHERE store = :name)
+        OR EXISTS (SELECT FROM tenants WHERE store = :name AND purged_at IS NULL)
         OR EXISTS (SELECT FROM rewrite_jobs WHERE store = :name AND state < 3)
         OR EXISTS (SELECT FROM segments WHERE split_part(prefix, '/', 4) = :folder)
 """)

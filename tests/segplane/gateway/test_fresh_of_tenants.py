@@ -148,7 +148,7 @@ def test_no_caller_of_a_tenant_reaches_a_baby_or_anothers_payload(
             assert dataset.to_table().num_rows == 0
             assert dataset.fresh is not None
             assert dataset.fresh.passed is not None
-    # What cannot be read is said without the key of the baby segment.
+    # A reason is given without the key of the baby segment.
     (Path("/", meta_settings.location.path) / baby_key(stream_id, offset)).unlink()
     with pytest.raises(ReadError, match="cannot be read now") as refused:
         opened(shared, shared.tokens["payments"])

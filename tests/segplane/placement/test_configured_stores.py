@@ -13,12 +13,13 @@ from meta.errors import Unavailable
 from meta.process.exits import ConfigError
 from meta.server import server
 from meta.v1 import operations_pb2 as pb
-from meta.v1 import segment_lookup_pb2
+from meta.v1 import resources_pb2, segment_lookup_pb2
 from meta.v1.catalog_pb2 import CreateDatasetRequest
 from meta.v1.ingestion_pb2 import SaveSegmentsRequest
 from segments.location import NamedStore, StoreLocation
 from tests.support.meta.segments import segment_of
 from tests.support.meta.server import MetaServer
+from tests.support.meta.tenants import for_tenants
 from tests.support.placement.two_stores import COLD, Placement
 
 DONE = pb.REWRITE_JOB_STATE_DONE
@@ -37,6 +38,21 @@ def test_a_server_does_not_start_without_a_store_that_is_in_use(
 
     with pytest.raises(ConfigError, match="META_OBJECT_STORES does not name cold"):
         server.start(replace(meta_settings, named_stores=()))
+
+
+def test_a_server_does_not_start_without_the_store_of_a_tenant(
+    meta_settings: config.Settings,
+) -> None:
+    settings = for_tenants(meta_settings)
+    started = server.start(settings)
+    with MetaClient(f"127.0.0.1:{started.port}") as client:
+        client.resources.CreateTenant(resources_pb2.CreateTenantRequest(name="payments"))
+        request = resources_pb2.SetTenantStoreRequest(name="payments", store="cold")
+        client.resources.SetTenantStore(request)
+    started.stop(2.0)
+
+    with pytest.raises(ConfigError, match="META_OBJECT_STORES does not name cold"):
+        server.start(replace(settings, named_stores=()))
 
 
 def test_a_store_that_nothing_uses_may_be_taken_away(meta_settings: config.Settings) -> None:

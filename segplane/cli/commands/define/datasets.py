@@ -23,7 +23,7 @@ from segplane.cli.messages import (
     operations_pb2,
 )
 from segplane.cli.nouns import Noun
-from segplane.cli.options import DEFAULT_STORE, Dataset, dataset_id
+from segplane.cli.options import DEFAULT_STORE, Dataset, dataset_id, given_dataset_id
 from segplane.cli.output import (
     Answer,
     Columns,
@@ -155,14 +155,16 @@ def placement(
 ) -> Answer:
     """Show the store of new segments; with STORE, move the dataset there while it is in use.
 
+    An operator gives the id of a dataset of a tenant in place of its name.
+
     New segments go there at once, existing ones by a rewrite, which `segplane rewrites` lists,
     pauses and bounds. Run again, it moves the remaining segments.
     """
     if store is None:
-        return _stores(client, dataset_id(client, name))
+        return _stores(client, given_dataset_id(client, name))
     request = operations_pb2.CreateRewriteJobRequest(
         id=str(uuid4()),
-        dataset_id=dataset_id(client, name),
+        dataset_id=given_dataset_id(client, name),
         store="" if store == DEFAULT_STORE else store,
         tasks_max=tasks_max or 0,
         bytes_per_sec=int((mib_per_sec or 0) * rewrites.MIB),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from segplane.cli.command import command, group
 from segplane.cli.connection import usage
 from segplane.cli.messages import MetaClient
-from segplane.cli.options import dataset_id
+from segplane.cli.options import given_dataset_id
 from segplane.cli.output import NONE, Answer, message_dict, size_text, table
 from segplane.cli.parameters import Option, Positional
 
@@ -52,7 +52,7 @@ def costs(
         priced = None if prices is None else read_prices(prices)
     except PricesInvalid as error:
         raise usage(str(error)) from None
-    read = read_costs(client, month, _id(client, dataset or ""), by_day=days)
+    read = read_costs(client, month, given_dataset_id(client, dataset or ""), by_day=days)
     if dataset:
         return Answer(_row_data(read, priced), _row_lines(read, priced, by_day=days))
     listed = read.datasets()
@@ -63,12 +63,6 @@ def costs(
         [f"not shown, with fewer bytes: {further} datasets; --all shows them"] if further else []
     )
     return Answer(_data(read, shown, priced), _lines(read, shown, priced), notes)
-
-
-def _id(client: MetaClient, dataset: str) -> str:
-    from segments.ids import is_canonical_uuid
-
-    return dataset if is_canonical_uuid(dataset) else dataset_id(client, dataset)
 
 
 def _lines(

@@ -36,7 +36,7 @@ class TenantChoice:
 
 @dataclass(frozen=True, slots=True)
 class TenantChoices:
-    """Tenants of a page; `more` are not on it, and can be named in the form."""
+    """Tenants of a page; `more` are not on it."""
 
     tenants: Sequence[TenantChoice]
     more: int = 0

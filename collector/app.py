@@ -4,7 +4,6 @@ Ports open first; exports are UNAVAILABLE until the store that meta names has pa
 """
 
 import asyncio
-import gc
 import threading
 from contextlib import AsyncExitStack, suppress
 from functools import partial
@@ -40,13 +39,12 @@ from meta.client.addresses import is_loopback_host
 from meta.errors import MetaError
 from meta.process.exits import ConfigError
 from meta.process.health_calls import WAITING_CALLS, HealthCalls
+from meta.process.memory import spare_collections
 from meta.process.shutdown import Shutdown
 from meta.process.supervision import watch_parent
 from meta.self_report import SelfReport
 from segments.store.open import open_store
 
-# Exports under way make a few thousand objects, and leave no cycles in the ordinary course.
-_COLLECT_OBJECTS = 20_000
 log = structlog.get_logger()
 # Answers of the last flush reach their senders before connections are cut.
 ANSWER_SECS = 5.0
@@ -285,10 +283,3 @@ def _stop_of(shutdown: Shutdown) -> asyncio.Event:
 
 def _taken(setting: str, bind: str) -> ConfigError:
     return ConfigError(f"{bind} cannot be opened (in use?): end what holds it or set {setting}")
-
-
-def spare_collections() -> None:
-    """Collect garbage less often, and never what exists now: saves 3 % of the CPU."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_COLLECT_OBJECTS, 20, 20)

@@ -1,7 +1,6 @@
 """The composition root: builds the server, runs it and drains it."""
 
 import asyncio
-import gc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,6 +23,7 @@ from meta.errors import InvalidArgument
 from meta.event_loop import EventLoop
 from meta.process.exits import ConfigError
 from meta.process.health_calls import HealthCalls
+from meta.process.memory import spare_collections
 from meta.process.shutdown import Shutdown
 from meta.rpc import connections
 from meta.rpc.authentication import Authentication
@@ -271,10 +271,7 @@ def _add_reflection(methods: _Methods, names: Iterable[str]) -> None:
 def run(settings: Settings, shutdown: Shutdown) -> None:
     """Serve until shutdown is requested, then drain; raises ReleaseTooLow if that was the cause."""
     running = start(settings, shares_port=settings.processes > 1)
-    # Objects that exist now live as long as the process. Collections that traverse them stop all
-    # calls for 30 ms: without this the p99 of commits by 64 callers was 52 ms, with it 23 ms.
-    gc.collect()
-    gc.freeze()
+    spare_collections()
     log.info("meta_started", bind=settings.bind, port=running.port)
     if settings.is_unsafe_grace:
         log.warning("unsafe_short_grace", grace_secs=settings.lifetimes.tombstone_grace)

@@ -6,6 +6,7 @@ the CPU time of meta and Postgres.
 """
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -48,10 +49,8 @@ def division(server_costs: ServerCosts) -> float:
     return cpu_secs() - before
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_a_day_of_100_000_datasets(meta_server: MetaServer, meta_settings: Settings) -> None:
-    ids = [str(UUID(int=(7 << 76) + number)) for number in range(DATASETS)]
+def create_datasets(meta_server: MetaServer, ids: Sequence[str]) -> None:
+    """Create datasets that have stored bytes."""
     with meta_server.running.database.write() as tx:
         tx.execute(
             text(
@@ -64,6 +63,13 @@ def test_a_day_of_100_000_datasets(meta_server: MetaServer, meta_settings: Setti
             "INSERT INTO dataset_stats (dataset_key, live_compressed_size_bytes)"
             " SELECT key, 1000 FROM datasets WHERE NOT is_default"
         )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_day_of_100_000_datasets(meta_server: MetaServer, meta_settings: Settings) -> None:
+    ids = [str(UUID(int=(7 << 76) + number)) for number in range(DATASETS)]
+    create_datasets(meta_server, ids)
     reporters = {kind: uuid4().bytes for kind in KINDS}
 
     def minute(number: int) -> float:

@@ -227,8 +227,9 @@ screenshots: $(READY) browser ## Pictures of the console's pages for docs/consol
 DASHBOARDS := build/dashboards
 
 .PHONY: deploy
-deploy: $(READY) $(DASHBOARDS)/.ready ## Render the rules of Prometheus, the configuration of Alertmanager and Grafana's dashboards in deploy/
+deploy: $(READY) $(DASHBOARDS)/.ready ## Render what follows from segplane/deploy: rules, dashboards, policies of buckets
 	$(BIN)/python -m segplane.deploy.rules deploy
+	$(BIN)/python -m segplane.deploy.policies docs
 	PYTHONPATH=. $(DASHBOARDS)/bin/python -P -m segplane.deploy.dashboards deploy/grafana
 
 $(DASHBOARDS)/.ready: requirements/dashboards.lock $(READY)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from segplane.cli.environment.process_settings import Process
+from segplane.deploy.processes import Process
 
 DEADLINE_SECS = 60
 
@@ -20,24 +20,20 @@ def _run(module: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def _module(process: Process) -> str:
-    return "segplane.gateway" if process is Process.GATEWAY else str(process)
-
-
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("process", Process)
 def test_a_process_refuses_an_argument_that_it_does_not_know(process: Process) -> None:
-    done = _run(_module(process), "--dry-run")
+    done = _run(process.package, "--dry-run")
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"usage: python -m {_module(process)}")
+    assert done.stderr.startswith(f"usage: python -m {process.package}")
     assert "--dry-run" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("process", Process)
 def test_the_help_of_a_process_names_its_settings(process: Process) -> None:
-    done = _run(_module(process), "--help")
+    done = _run(process.package, "--help")
 
     assert done.returncode == 0
     words = done.stdout.split()
@@ -46,7 +42,7 @@ def test_the_help_of_a_process_names_its_settings(process: Process) -> None:
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("module", [*map(_module, Process), "segplane"])
+@pytest.mark.parametrize("module", [*(process.package for process in Process), "segplane"])
 def test_a_process_says_its_version(module: str) -> None:
     version = _run("segplane", "version").stdout.strip()
 

@@ -1,6 +1,5 @@
 """docs/settings.md lists every setting that a process reads, with its default."""
 
-import importlib
 import json
 import re
 import socket
@@ -12,16 +11,16 @@ import pytest
 import structlog
 from click.testing import CliRunner
 
-from meta.process.environment import Environment, load_settings, settings_read
+from meta.process.environment import Environment, load_settings
 from meta.process.setting_names import COMMON, COMMON_ONLY, REMOVED, RENAMED, SHARED
 from segplane.__main__ import app
+from segplane.deploy.processes import Process
 from tests.support.commands import every_command
 
 DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
 ROW = re.compile(r"^\| `([A-Z_]+)`(?:, `<PROCESS>_([A-Z_]+)`)? \| (.*?) \| .+ \|$", re.MULTILINE)
 # A new setting needs a reason why a constant will not do.
 ROWS_MAX = 152
-PACKAGES = ("meta", "collector", "segplane.gateway", "nursery", "merge_worker", "janitor")
 # Defaults that depend on the process or on the place where it runs; the table has words for them.
 COMPUTED = {
     "SEGPLANE_DRAIN_SECS",
@@ -35,12 +34,9 @@ INTERNAL = {"COLLECTOR_PROCESS_INDEX"}
 
 def _settings() -> Iterator[tuple[str, str]]:
     """Names and defaults of the settings that processes read, as the page names them."""
-    for package in PACKAGES:
-        prefix = f"{package.rpartition('.')[2].upper()}_"
-        load = importlib.import_module(f"{package}.config").load
-        for name, reading in settings_read(prefix, load).items():
-            own = name.removeprefix(prefix)
-            yield COMMON + own if own in SHARED else name, reading.default
+    for process in Process:
+        for name, reading in process.settings().items():
+            yield name, reading.default
 
 
 @pytest.fixture(scope="module")

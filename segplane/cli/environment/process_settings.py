@@ -1,10 +1,8 @@
 """Settings of the processes: their loaders, and a check before a stack is started."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from enum import StrEnum
-from importlib import import_module
 from itertools import chain
 
 from click.exceptions import Exit
@@ -15,28 +13,12 @@ from meta.process.environment import Environment
 from meta.process.exits import ConfigError
 from segments.errors import RunnerUnusable
 from segplane.cli.connection import EXIT_USAGE, complain
+from segplane.deploy.processes import Load, Process
 from segplane.stack import config, defaults
 from segplane.stack.config import PIPELINE, StackSettings
 
-Load = Callable[[Environment], object]
 # The embedded server listens on a socket, whose folder is known once it runs.
 _EMBEDDED_URL = "postgresql://segplane@/segplane?host=%2Fembedded"
-
-
-class Process(StrEnum):
-    """A process with settings."""
-
-    META = "meta"
-    COLLECTOR = "collector"
-    NURSERY = "nursery"
-    MERGE_WORKER = "merge_worker"
-    GATEWAY = "gateway"
-    JANITOR = "janitor"
-
-    @property
-    def prefix(self) -> str:
-        """Prefix of its variables."""
-        return f"{self.value.upper()}_"
 
 
 def require_valid(settings: StackSettings, parts: Sequence[str]) -> None:
@@ -81,9 +63,7 @@ def installed_loads(processes: Sequence[Process]) -> Mapping[Process, Load]:
     """Those of the processes whose packages are installed."""
     loads = {}
     for process in processes:
-        package = "segplane.gateway" if process is Process.GATEWAY else process.value
         # The `cli` extra does not install the servers' side of every process.
         with suppress(ModuleNotFoundError):
-            config = import_module(f"{package}.config")
-            loads[process] = config.read if process is Process.COLLECTOR else config.load
+            loads[process] = process.load()
     return loads

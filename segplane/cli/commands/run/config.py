@@ -13,9 +13,10 @@ from meta.process.setting_names import COMMON, COMMON_ONLY, RENAMED, find_proble
 from segplane.cli.command import command, group
 from segplane.cli.connection import EXIT_USAGE, usage
 from segplane.cli.environment import profiles
-from segplane.cli.environment.process_settings import Process, installed_loads
+from segplane.cli.environment.process_settings import installed_loads
 from segplane.cli.output import Answer, table
 from segplane.cli.parameters import Positional
+from segplane.deploy.processes import Process
 
 app = group()
 

@@ -1,0 +1,1 @@
+"""Policies of buckets for the accounts of the model: S3 and its relatives, Google, Azure."""

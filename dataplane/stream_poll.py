@@ -59,6 +59,7 @@ def read_unmerged(
         shard_count=shards.count,
         waiting_dataset_ids=waiting,
         omit_merged_entries=True,
+        leaves_kept_ranges=True,
     )
     pages = read_pages(client, request)
     reply = next(pages)

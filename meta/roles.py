@@ -177,6 +177,10 @@ _ROWS: dict[str, dict[str, tuple[Role, ...]]] = {
         # Each reports the kinds of work that its processes do.
         "ReportCosts": (_I, _N, _M, _J, _G),
         "ListCosts": (_R, _C),
+        # The role of who copies the database.
+        "CreateBackup": (),
+        "ListBackups": (_O,),
+        "ReleaseBackup": (),
     },
     "ResourcesService": {
         # Ingest tokens are shown to those who keep the catalog alone.

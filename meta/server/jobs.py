@@ -90,6 +90,7 @@ def _jobs(
         BackgroundJob("deduplication_filters", 5.0, rounds.make_filters, 15.0),
         BackgroundJob("kept_files", 60.0, rounds.note_kept_files),
         BackgroundJob("pins", 15.0, rounds.count_pins),
+        BackgroundJob("backups", 60.0, rounds.end_backups),
         BackgroundJob("visibility", 60.0, rounds.count_visibility),
         BackgroundJob("locks", 60.0, rounds.forget_locks),
         BackgroundJob("tenants", 60.0, TenantPurge(database, settings, shutdown).run_round),

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from meta.services.access import access_tokens, audit_log, server_state
+from meta.services.backups import backups
 from meta.services.catalog import dataset_settings, datasets
 from meta.services.checks import consistency, object_checks, repairs
 from meta.services.costs import costs
@@ -50,6 +51,7 @@ OPERATIONS = (
     access_tokens,
     audit_log,
     server_state,
+    backups,
     dataset_settings,
     datasets,
     consistency,

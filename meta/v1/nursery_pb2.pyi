@@ -60,6 +60,7 @@ class GetIngestStreamsRequest(_message.Message):
     WAITING_DATASET_IDS_FIELD_NUMBER: _builtins.int
     SHARD_INDEXES_FIELD_NUMBER: _builtins.int
     OMIT_MERGED_ENTRIES_FIELD_NUMBER: _builtins.int
+    LEAVES_KEPT_RANGES_FIELD_NUMBER: _builtins.int
     since_seq: _builtins.int
     """Return only what changed after this response_seq; 0 returns everything. FAILED_PRECONDITION
     (VERSION_EXPIRED) when too much was forgotten since: ask again with 0.
@@ -88,6 +89,10 @@ class GetIngestStreamsRequest(_message.Message):
     token_routing; catalog_since_seq is of no account. After a stream with all its entries, pages
     of all live datasets follow.
     """
+    leaves_kept_ranges: _builtins.bool
+    """The caller leaves the objects of kept_ranges. Without it reapable_offset ends before them, so that a
+    nursery of an earlier release deletes none.
+    """
     @_builtins.property
     def waiting_dataset_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """With paged: datasets that the caller does not merge now, at most 1,000. Their entries do not
@@ -110,10 +115,11 @@ class GetIngestStreamsRequest(_message.Message):
         waiting_dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
         shard_indexes: _abc.Iterable[_builtins.int] | None = ...,
         omit_merged_entries: _builtins.bool = ...,
+        leaves_kept_ranges: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["catalog_since_seq", b"catalog_since_seq", "omit_merged_entries", b"omit_merged_entries", "page_cursor", b"page_cursor", "paged", b"paged", "shard_count", b"shard_count", "shard_index", b"shard_index", "shard_indexes", b"shard_indexes", "since_seq", b"since_seq", "waiting_dataset_ids", b"waiting_dataset_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["catalog_since_seq", b"catalog_since_seq", "leaves_kept_ranges", b"leaves_kept_ranges", "omit_merged_entries", b"omit_merged_entries", "page_cursor", b"page_cursor", "paged", b"paged", "shard_count", b"shard_count", "shard_index", b"shard_index", "shard_indexes", b"shard_indexes", "since_seq", b"since_seq", "waiting_dataset_ids", b"waiting_dataset_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -245,6 +251,7 @@ class IngestStreamInfo(_message.Message):
     MERGED_ENTRIES_OMITTED_FIELD_NUMBER: _builtins.int
     FOREIGN_DATASET_IDS_FIELD_NUMBER: _builtins.int
     AWAITS_RECONCILE_FIELD_NUMBER: _builtins.int
+    KEPT_RANGES_FIELD_NUMBER: _builtins.int
     stream_id: _builtins.str
     """Stream id."""
     stopped_at_nanos: _builtins.int
@@ -298,6 +305,13 @@ class IngestStreamInfo(_message.Message):
         them; `datasets` has up to 1,000 of these at a time.
         """
 
+    @_builtins.property
+    def kept_ranges(self) -> _containers.RepeatedCompositeFieldContainer[Global___KeptRange]:
+        """With leaves_kept_ranges: ranges with baby segments above deleted_offset, up to reapable_offset, that backups keep; ascending
+        and disjoint. A nursery leaves these objects and reports the deleted offset as usual; a janitor
+        deletes them after the end of the backups.
+        """
+
     def __init__(
         self,
         *,
@@ -316,10 +330,11 @@ class IngestStreamInfo(_message.Message):
         merged_entries_omitted: _builtins.bool = ...,
         foreign_dataset_ids: _abc.Iterable[_builtins.str] | None = ...,
         awaits_reconcile: _builtins.bool = ...,
+        kept_ranges: _abc.Iterable[Global___KeptRange] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "cloud_stream_prefix", b"cloud_stream_prefix", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "awaits_reconcile", b"awaits_reconcile", "cloud_stream_prefix", b"cloud_stream_prefix", "collector_id", b"collector_id", "committed_offset", b"committed_offset", "datasets", b"datasets", "deleted_offset", b"deleted_offset", "foreign_dataset_ids", b"foreign_dataset_ids", "last_activity_nanos", b"last_activity_nanos", "merged_entries_omitted", b"merged_entries_omitted", "principal", b"principal", "reapable_offset", b"reapable_offset", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset", "stream_id", b"stream_id", "unmerged_babies", b"unmerged_babies"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos", "_stopped_offset", b"_stopped_offset", "awaits_reconcile", b"awaits_reconcile", "cloud_stream_prefix", b"cloud_stream_prefix", "collector_id", b"collector_id", "committed_offset", b"committed_offset", "datasets", b"datasets", "deleted_offset", b"deleted_offset", "foreign_dataset_ids", b"foreign_dataset_ids", "kept_ranges", b"kept_ranges", "last_activity_nanos", b"last_activity_nanos", "merged_entries_omitted", b"merged_entries_omitted", "principal", b"principal", "reapable_offset", b"reapable_offset", "stopped_at_nanos", b"stopped_at_nanos", "stopped_offset", b"stopped_offset", "stream_id", b"stream_id", "unmerged_babies", b"unmerged_babies"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__stopped_at_nanos: _TypeAlias = _typing.Literal["stopped_at_nanos"]  # noqa: Y015
     _WhichOneofArgType__stopped_at_nanos: _TypeAlias = _typing.Literal["_stopped_at_nanos", b"_stopped_at_nanos"]  # noqa: Y015
@@ -331,6 +346,32 @@ class IngestStreamInfo(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__stopped_offset) -> _WhichOneofReturnType__stopped_offset | None: ...
 
 Global___IngestStreamInfo: _TypeAlias = IngestStreamInfo  # noqa: Y015
+
+@_typing.final
+class KeptRange(_message.Message):
+    """Offsets of baby segments whose objects stay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_OFFSET_FIELD_NUMBER: _builtins.int
+    LAST_OFFSET_FIELD_NUMBER: _builtins.int
+    first_offset: _builtins.int
+    """The first one."""
+    last_offset: _builtins.int
+    """The last one."""
+    def __init__(
+        self,
+        *,
+        first_offset: _builtins.int = ...,
+        last_offset: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first_offset", b"first_offset", "last_offset", b"last_offset"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___KeptRange: _TypeAlias = KeptRange  # noqa: Y015
 
 @_typing.final
 class IngestTokenRoutingInfo(_message.Message):

@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from meta.v1 import backups_pb2 as meta_dot_v1_dot_backups__pb2
 from meta.v1 import costs_pb2 as meta_dot_v1_dot_costs__pb2
 from meta.v1 import operations_pb2 as meta_dot_v1_dot_operations__pb2
 
@@ -361,6 +362,21 @@ class OperationsServiceStub:
                 '/meta.v1.OperationsService/ListCosts',
                 request_serializer=meta_dot_v1_dot_costs__pb2.ListCostsRequest.SerializeToString,
                 response_deserializer=meta_dot_v1_dot_costs__pb2.ListCostsResponse.FromString,
+                _registered_method=True)
+        self.CreateBackup = channel.unary_unary(
+                '/meta.v1.OperationsService/CreateBackup',
+                request_serializer=meta_dot_v1_dot_backups__pb2.CreateBackupRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_backups__pb2.CreateBackupResponse.FromString,
+                _registered_method=True)
+        self.ListBackups = channel.unary_unary(
+                '/meta.v1.OperationsService/ListBackups',
+                request_serializer=meta_dot_v1_dot_backups__pb2.ListBackupsRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_backups__pb2.ListBackupsResponse.FromString,
+                _registered_method=True)
+        self.ReleaseBackup = channel.unary_unary(
+                '/meta.v1.OperationsService/ReleaseBackup',
+                request_serializer=meta_dot_v1_dot_backups__pb2.ReleaseBackupRequest.SerializeToString,
+                response_deserializer=meta_dot_v1_dot_backups__pb2.ReleaseBackupResponse.FromString,
                 _registered_method=True)
 
 
@@ -865,6 +881,29 @@ class OperationsServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateBackup(self, request, context):
+        """Keeps all objects that a copy of the database names, from the version of the copy on. Needs a finished
+        upgrade. Call it while the snapshot of the copy is open: if objects of the version may be deleted by now
+        it is FAILED_PRECONDITION (VERSION_EXPIRED), and a later snapshot has to be copied.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListBackups(self, request, context):
+        """Lists the backups whose objects are kept, with what they keep.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReleaseBackup(self, request, context):
+        """Ends a backup at once: what it alone keeps is deleted like anything else.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperationsServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -1192,6 +1231,21 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.ListCosts,
                     request_deserializer=meta_dot_v1_dot_costs__pb2.ListCostsRequest.FromString,
                     response_serializer=meta_dot_v1_dot_costs__pb2.ListCostsResponse.SerializeToString,
+            ),
+            'CreateBackup': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateBackup,
+                    request_deserializer=meta_dot_v1_dot_backups__pb2.CreateBackupRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_backups__pb2.CreateBackupResponse.SerializeToString,
+            ),
+            'ListBackups': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListBackups,
+                    request_deserializer=meta_dot_v1_dot_backups__pb2.ListBackupsRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_backups__pb2.ListBackupsResponse.SerializeToString,
+            ),
+            'ReleaseBackup': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReleaseBackup,
+                    request_deserializer=meta_dot_v1_dot_backups__pb2.ReleaseBackupRequest.FromString,
+                    response_serializer=meta_dot_v1_dot_backups__pb2.ReleaseBackupResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -2951,6 +3005,87 @@ class OperationsService:
             '/meta.v1.OperationsService/ListCosts',
             meta_dot_v1_dot_costs__pb2.ListCostsRequest.SerializeToString,
             meta_dot_v1_dot_costs__pb2.ListCostsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateBackup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/CreateBackup',
+            meta_dot_v1_dot_backups__pb2.CreateBackupRequest.SerializeToString,
+            meta_dot_v1_dot_backups__pb2.CreateBackupResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListBackups(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ListBackups',
+            meta_dot_v1_dot_backups__pb2.ListBackupsRequest.SerializeToString,
+            meta_dot_v1_dot_backups__pb2.ListBackupsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReleaseBackup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/meta.v1.OperationsService/ReleaseBackup',
+            meta_dot_v1_dot_backups__pb2.ReleaseBackupRequest.SerializeToString,
+            meta_dot_v1_dot_backups__pb2.ReleaseBackupResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -5,6 +5,7 @@ isort:skip_file
 
 from collections import abc as _abc
 from grpc import aio as _aio
+from meta.v1 import backups_pb2 as _backups_pb2
 from meta.v1 import costs_pb2 as _costs_pb2
 from meta.v1 import operations_pb2 as _operations_pb2
 import abc as _abc_1
@@ -239,6 +240,15 @@ class OperationsServiceStub:
     """Adds the resources that a process spent to the ledger of costs. Its report of the same number adds nothing again."""
     ListCosts: _grpc.UnaryUnaryMultiCallable[_costs_pb2.ListCostsRequest, _costs_pb2.ListCostsResponse]
     """Lists the costs of datasets in a month, by kind of work. A report is in it at once."""
+    CreateBackup: _grpc.UnaryUnaryMultiCallable[_backups_pb2.CreateBackupRequest, _backups_pb2.CreateBackupResponse]
+    """Keeps all objects that a copy of the database names, from the version of the copy on. Needs a finished
+    upgrade. Call it while the snapshot of the copy is open: if objects of the version may be deleted by now
+    it is FAILED_PRECONDITION (VERSION_EXPIRED), and a later snapshot has to be copied.
+    """
+    ListBackups: _grpc.UnaryUnaryMultiCallable[_backups_pb2.ListBackupsRequest, _backups_pb2.ListBackupsResponse]
+    """Lists the backups whose objects are kept, with what they keep."""
+    ReleaseBackup: _grpc.UnaryUnaryMultiCallable[_backups_pb2.ReleaseBackupRequest, _backups_pb2.ReleaseBackupResponse]
+    """Ends a backup at once: what it alone keeps is deleted like anything else."""
 
 @_typing.type_check_only
 class OperationsServiceAsyncStub(OperationsServiceStub):
@@ -450,6 +460,15 @@ class OperationsServiceAsyncStub(OperationsServiceStub):
     """Adds the resources that a process spent to the ledger of costs. Its report of the same number adds nothing again."""
     ListCosts: _aio.UnaryUnaryMultiCallable[_costs_pb2.ListCostsRequest, _costs_pb2.ListCostsResponse]  # type: ignore[assignment]
     """Lists the costs of datasets in a month, by kind of work. A report is in it at once."""
+    CreateBackup: _aio.UnaryUnaryMultiCallable[_backups_pb2.CreateBackupRequest, _backups_pb2.CreateBackupResponse]  # type: ignore[assignment]
+    """Keeps all objects that a copy of the database names, from the version of the copy on. Needs a finished
+    upgrade. Call it while the snapshot of the copy is open: if objects of the version may be deleted by now
+    it is FAILED_PRECONDITION (VERSION_EXPIRED), and a later snapshot has to be copied.
+    """
+    ListBackups: _aio.UnaryUnaryMultiCallable[_backups_pb2.ListBackupsRequest, _backups_pb2.ListBackupsResponse]  # type: ignore[assignment]
+    """Lists the backups whose objects are kept, with what they keep."""
+    ReleaseBackup: _aio.UnaryUnaryMultiCallable[_backups_pb2.ReleaseBackupRequest, _backups_pb2.ReleaseBackupResponse]  # type: ignore[assignment]
+    """Ends a backup at once: what it alone keeps is deleted like anything else."""
 
 class OperationsServiceServicer:
     """Segplane's additions to the contract. A client compiled from the published contract needs none of
@@ -983,5 +1002,29 @@ class OperationsServiceServicer:
         context: _ServicerContext,
     ) -> _typing.Union[_costs_pb2.ListCostsResponse, _abc.Awaitable[_costs_pb2.ListCostsResponse]]:
         """Lists the costs of datasets in a month, by kind of work. A report is in it at once."""
+
+    def CreateBackup(
+        self,
+        request: _backups_pb2.CreateBackupRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_backups_pb2.CreateBackupResponse, _abc.Awaitable[_backups_pb2.CreateBackupResponse]]:
+        """Keeps all objects that a copy of the database names, from the version of the copy on. Needs a finished
+        upgrade. Call it while the snapshot of the copy is open: if objects of the version may be deleted by now
+        it is FAILED_PRECONDITION (VERSION_EXPIRED), and a later snapshot has to be copied.
+        """
+
+    def ListBackups(
+        self,
+        request: _backups_pb2.ListBackupsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_backups_pb2.ListBackupsResponse, _abc.Awaitable[_backups_pb2.ListBackupsResponse]]:
+        """Lists the backups whose objects are kept, with what they keep."""
+
+    def ReleaseBackup(
+        self,
+        request: _backups_pb2.ReleaseBackupRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_backups_pb2.ReleaseBackupResponse, _abc.Awaitable[_backups_pb2.ReleaseBackupResponse]]:
+        """Ends a backup at once: what it alone keeps is deleted like anything else."""
 
 def add_OperationsServiceServicer_to_server(servicer: OperationsServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

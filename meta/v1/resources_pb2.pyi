@@ -842,7 +842,7 @@ Global___VacuumDatasetsRequest: _TypeAlias = VacuumDatasetsRequest  # noqa: Y015
 @_typing.final
 class DatasetVacuum(_message.Message):
     """A dataset in a vacuum. Bytes are those of objects. Pinned, braked, hidden and locked segments
-    stay.
+    stay, and those that a backup keeps.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -862,6 +862,8 @@ class DatasetVacuum(_message.Message):
     TABLE_BYTES_FIELD_NUMBER: _builtins.int
     LOCKED_SEGMENTS_FIELD_NUMBER: _builtins.int
     LOCKED_BYTES_FIELD_NUMBER: _builtins.int
+    BACKUP_SEGMENTS_FIELD_NUMBER: _builtins.int
+    BACKUP_BYTES_FIELD_NUMBER: _builtins.int
     dataset_id: _builtins.str
     """Id of the dataset."""
     dataset_name: _builtins.str
@@ -892,6 +894,10 @@ class DatasetVacuum(_message.Message):
     """Segments without a successor that a lock on the dataset holds."""
     locked_bytes: _builtins.int
     """Their bytes."""
+    backup_segments: _builtins.int
+    """Segments that a backup keeps."""
+    backup_bytes: _builtins.int
+    """Their bytes."""
     def __init__(
         self,
         *,
@@ -910,10 +916,12 @@ class DatasetVacuum(_message.Message):
         table_bytes: _builtins.int = ...,
         locked_segments: _builtins.int = ...,
         locked_bytes: _builtins.int = ...,
+        backup_segments: _builtins.int = ...,
+        backup_bytes: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["braked_bytes", b"braked_bytes", "braked_segments", b"braked_segments", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "hidden_bytes", b"hidden_bytes", "hidden_segments", b"hidden_segments", "horizon", b"horizon", "locked_bytes", b"locked_bytes", "locked_segments", b"locked_segments", "pinned_bytes", b"pinned_bytes", "pinned_segments", b"pinned_segments", "segment_bytes", b"segment_bytes", "segments", b"segments", "table_bytes", b"table_bytes", "table_objects", b"table_objects"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["backup_bytes", b"backup_bytes", "backup_segments", b"backup_segments", "braked_bytes", b"braked_bytes", "braked_segments", b"braked_segments", "dataset_id", b"dataset_id", "dataset_name", b"dataset_name", "hidden_bytes", b"hidden_bytes", "hidden_segments", b"hidden_segments", "horizon", b"horizon", "locked_bytes", b"locked_bytes", "locked_segments", b"locked_segments", "pinned_bytes", b"pinned_bytes", "pinned_segments", b"pinned_segments", "segment_bytes", b"segment_bytes", "segments", b"segments", "table_bytes", b"table_bytes", "table_objects", b"table_objects"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

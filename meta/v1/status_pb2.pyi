@@ -119,6 +119,8 @@ class _HoldingStageEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_HoldingS
     """A retention applies. Until: when its oldest segment expires. Amount: 0."""
     HOLDING_STAGE_NO_COLLECTOR: _HoldingStage.ValueType  # 22
     """Collectors have active streams for the dataset, and none reports any more. Since: the last report."""
+    HOLDING_STAGE_BACKED_UP: _HoldingStage.ValueType  # 23
+    """Backups keep segments that fell due. Until: the last end. Amount: segments. Detail: most backups of one."""
 
 class HoldingStage(_HoldingStage, metaclass=_HoldingStageEnumTypeWrapper):
     """Stage at which data of a dataset is held."""
@@ -183,6 +185,8 @@ HOLDING_STAGE_RETENTION: HoldingStage.ValueType  # 21
 """A retention applies. Until: when its oldest segment expires. Amount: 0."""
 HOLDING_STAGE_NO_COLLECTOR: HoldingStage.ValueType  # 22
 """Collectors have active streams for the dataset, and none reports any more. Since: the last report."""
+HOLDING_STAGE_BACKED_UP: HoldingStage.ValueType  # 23
+"""Backups keep segments that fell due. Until: the last end. Amount: segments. Detail: most backups of one."""
 Global___HoldingStage: _TypeAlias = HoldingStage  # noqa: Y015
 
 class _DeletionCause:
@@ -249,6 +253,8 @@ class _DeletionObstacleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Dele
     """The dataset was deleted with its files kept: they stay in the bucket."""
     DELETION_OBSTACLE_SUSPENDED: _DeletionObstacle.ValueType  # 6
     """The tenant of the dataset is suspended."""
+    DELETION_OBSTACLE_BACKUP: _DeletionObstacle.ValueType  # 7
+    """A backup, the one that ends last."""
 
 class DeletionObstacle(_DeletionObstacle, metaclass=_DeletionObstacleEnumTypeWrapper):
     """Obstacle that holds segments that fall due."""
@@ -267,6 +273,8 @@ DELETION_OBSTACLE_KEPT_FILES: DeletionObstacle.ValueType  # 5
 """The dataset was deleted with its files kept: they stay in the bucket."""
 DELETION_OBSTACLE_SUSPENDED: DeletionObstacle.ValueType  # 6
 """The tenant of the dataset is suspended."""
+DELETION_OBSTACLE_BACKUP: DeletionObstacle.ValueType  # 7
+"""A backup, the one that ends last."""
 Global___DeletionObstacle: _TypeAlias = DeletionObstacle  # noqa: Y015
 
 class _PipelineStage:
@@ -1159,11 +1167,13 @@ class WaitingDeletion(_message.Message):
     size_bytes: _builtins.int
     """Their bytes."""
     holder: _builtins.str
-    """Owner of the pin, which only admins and its principal see, or who set the lock; "" = nobody."""
+    """Owner of the pin, which only admins and its principal see, who set the lock, or the id of the backup;
+    "" = nobody.
+    """
     version: _builtins.int
-    """Version of the pin; 0 = no pin holds them."""
+    """Version of the pin or the backup; 0 = neither holds them."""
     until_nanos: _builtins.int
-    """End of the hold: of the lease of the pin, or a day after that of the lock. 0 = it has none."""
+    """End of the hold: of the lease of the pin, of the backup, or a day after that of the lock. 0 = none."""
     def __init__(
         self,
         *,

@@ -10,6 +10,7 @@ from meta.commits.transactions import Transactions
 from meta.config import Settings
 from meta.errors import Unavailable
 from meta.process.shutdown import Shutdown
+from meta.store.backups import backups
 from meta.store.costs import months, reports, samples
 from meta.store.deduplication import run_filters, sorted_runs, staging
 from meta.store.deduplication.sorted_runs import MergedRuns
@@ -132,6 +133,12 @@ class Rounds:
         for step in (samples.take_page, months.roll_up, months.expire, reports.expire):
             is_any = self._repeat(partial(self._transactions.write, step)) or is_any
         return is_any
+
+    def end_backups(self) -> None:
+        """End the backups whose time is over."""
+        ended = self._transactions.write(backups.end_over)
+        if ended:
+            log.info("backups_ended", backups=ended)
 
     def count_pins(self) -> None:
         """Remove expired pins and set the gauges of the others."""

@@ -36,7 +36,8 @@ def reap(
 ) -> int:
     """Delete the babies that every dataset has merged, then report it; returns how many.
 
-    After a crash in between they are deleted again, which is not an error.
+    Those that a backup keeps are left to the janitor, which deletes them after its end. After a
+    crash in between they are deleted again, which is not an error.
     """
     first, last = info.deleted_offset + 1, info.reapable_offset
     last = min(last, parked.offsets().get(info.stream_id, last + 1) - 1)
@@ -49,7 +50,9 @@ def reap(
         end = min(start + _DELETE_KEYS_MAX, last + 1)
         if not permit.is_valid():
             return 0
-        store.delete([baby_key(info.stream_id, offset) for offset in range(start, end)])
+        keys = [baby_key(info.stream_id, offset) for offset in _unkept(info, range(start, end))]
+        if keys:
+            store.delete(keys)
     try:
         client.nursery.UpdateDeletedOffset(
             nursery_pb2.UpdateDeletedOffsetRequest(
@@ -62,6 +65,14 @@ def reap(
         return 0
     metrics.REAPED_BABIES.inc(last - first + 1)
     return last - first + 1
+
+
+def _unkept(info: StreamInfo, offsets: range) -> Iterator[int]:
+    """Skip the offsets that backups keep."""
+    for first, last in info.kept_ranges:
+        yield from range(offsets.start, min(first, offsets.stop))
+        offsets = range(max(offsets.start, min(last + 1, offsets.stop)), offsets.stop)
+    yield from offsets
 
 
 def retire(client: MetaClient, info: StreamInfo) -> list[str]:

@@ -25,6 +25,8 @@ class StreamInfo:
     has_entries: bool = True
     # After a restore of the database: nothing but a reconciliation ends it.
     awaits_reconcile: bool = False
+    # First and last offsets of baby segments that backups keep; ascending and disjoint.
+    kept_ranges: tuple[tuple[int, int], ...] = ()
 
     @property
     def stream_id(self) -> str:
@@ -138,4 +140,5 @@ def _stream(
         last_activity=info.last_activity_nanos,
         has_entries=bool(info.datasets) or info.merged_entries_omitted,
         awaits_reconcile=info.awaits_reconcile,
+        kept_ranges=tuple((each.first_offset, each.last_offset) for each in info.kept_ranges),
     )

@@ -76,6 +76,8 @@ def obstacle_text(waiting: pb.WaitingDeletion) -> str:
         return f"pin of {waiting.holder or 'another caller'} at version {waiting.version}"
     if waiting.obstacle == pb.DELETION_OBSTACLE_LOCK:
         return f"lock by {waiting.holder}" if waiting.holder else "lock that has ended"
+    if waiting.obstacle == pb.DELETION_OBSTACLE_BACKUP:
+        return f"backup {waiting.holder} at version {waiting.version}"
     return {
         pb.DELETION_OBSTACLE_BRAKE: "deletion brake",
         pb.DELETION_OBSTACLE_HIDDEN: "hidden by an operator",

@@ -159,6 +159,12 @@ _RULES: Mapping[int, StageRule] = {
         _never,
         noun="pin",
     ),
+    pb.HOLDING_STAGE_BACKED_UP: StageRule(
+        "backups keep {counted} past the deletion grace",
+        "segplane backup list",
+        _never,
+        noun="segment",
+    ),
     pb.HOLDING_STAGE_RETENTION: StageRule(
         "its oldest segment expires by its retention",
         "segplane datasets retention {dataset}",

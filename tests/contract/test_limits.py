@@ -40,6 +40,7 @@ ELSEWHERE = {
     "datasets of `VacuumDatasets`": [
         "meta/test_vacuums.py::test_datasets_come_in_pages_and_the_last_hands_the_vacuum_over"
     ],
+    "backups that have not ended": ["meta/test_backups.py::test_refusals_and_repetitions"],
     "vacuums that are not finished": ["meta/test_vacuums.py::test_one_vacuum_more_is_refused"],
     "groups of datasets": [
         "meta/test_group_life.py::test_one_group_more_than_the_limit_is_refused"

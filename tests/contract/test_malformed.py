@@ -48,7 +48,7 @@ def meta_settings(meta_settings: Settings) -> Settings:
 def test_all_rpcs_refuse_malformed_requests_with_a_reason(
     meta_server: MetaServer, seed: int
 ) -> None:
-    assert len(METHODS) == 55 + 65 + 3 + 6 + 3 + 3 + 2 + 9 + 10 + 3
+    assert len(METHODS) == 55 + 65 + 3 + 6 + 3 + 3 + 2 + 9 + 10 + 3 + 3
 
     heard = hammer(meta_server, seed, 4 * len(METHODS))
 

@@ -19,6 +19,7 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
 )
 
 from meta.v1 import (
+    backups_pb2,
     catalog_pb2,
     common_pb2,
     costs_pb2,
@@ -48,6 +49,7 @@ HOLES = {
 }
 CONTRACT = Path(__file__).parent / "contract.json"
 GENERATED = (
+    backups_pb2,
     catalog_pb2,
     common_pb2,
     costs_pb2,

@@ -57,6 +57,8 @@ OF_DATASETS = {
 # Tables of the operator: streams, processes, the bucket, the counter.
 OF_OPERATORS = {
     "baby_segments",
+    "backup_streams",
+    "backups",
     "clock_gaps",
     "clock_state",
     "cost_reports",

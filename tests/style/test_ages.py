@@ -24,6 +24,8 @@ ALLOWED = {
     "store/checks/server_facts.py": (1, "an age that is shown to people, and ends nothing"),
     "store/checks/object_checks.py": (1, "the end of a lease, moved when the clock steps back"),
     "store/damage/parked_streams.py": (1, "an age that is shown to people, and ends nothing"),
+    "store/backups/backups.py": (2, "an end that was chosen, moved when the clock steps; shown"),
+    "store/deletion/deletion_plan_statement.py": (1, "the end of a backup, in an hour to come"),
     "store/pins/pins.py": (3, "the end of a lease, moved when the clock steps"),
     "store/pins/pin_lists.py": (1, "an age that is shown to people, and ends nothing"),
     "store/rewrites/rewrite_advance.py": (2, "the pace of a job"),

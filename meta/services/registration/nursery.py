@@ -78,7 +78,8 @@ class NurseryServicer:
             shard_count=shard_count,
         )
         if not request.paged:
-            return self._without_doubt(self._transactions.read(lambda tx: self._poll(tx, scope)))
+            reply = self._transactions.read(lambda tx: self._poll(tx, scope))
+            return self._without_doubt(replies.without_kept(reply, request))
         checks.at_most(request.waiting_dataset_ids, "waiting_dataset_ids", WAITING_MAX)
         waiting = {checks.uuid(d, "waiting_dataset_ids") for d in request.waiting_dataset_ids}
         asked = PageRequest(
@@ -94,7 +95,7 @@ class NurseryServicer:
         if not request.page_cursor:
             for key, count in self._debts.segments().items():
                 reply.merge_debts.add(dataset_id=key, segments=count, bound=self._debts.bound)
-        return self._without_doubt(reply)
+        return self._without_doubt(replies.without_kept(reply, request))
 
     def _without_doubt(self, reply: pb.GetIngestStreamsResponse) -> pb.GetIngestStreamsResponse:
         """Let nothing be reaped unless this database is known to be the bucket's newest."""

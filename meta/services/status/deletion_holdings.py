@@ -1,4 +1,4 @@
-"""Stages before deletion: holds, brakes, locks, pins, and the retention that comes next."""
+"""Stages before deletion: holds, brakes, locks, pins, backups, the retention that comes next."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -6,7 +6,7 @@ from datetime import datetime
 from meta import access
 from meta.services.status.holdings import Explained, holding
 from meta.store.catalog.resources import ResourceKind
-from meta.store.deletion import deletion_brakes, retention
+from meta.store.deletion import backup_sizes, deletion_brakes, retention
 from meta.store.locks import resource_locks
 from meta.store.pins import pin_lists
 from meta.store.versions import witness_state
@@ -43,6 +43,16 @@ def find(explained: Explained) -> Iterator[pb.Holding]:
             until_nanos=pins.last_end_nanos,
             amount=pins.number,
             detail=f"up to {pins.held_segments} deleted segments kept",
+        )
+    grace_secs = explained.server.settings.lifetimes.tombstone_grace
+    use = backup_sizes.of_dataset(tx, dataset.key, grace_secs)
+    if use.segments:
+        yield holding(
+            pb.HOLDING_STAGE_BACKED_UP,
+            use.oldest_nanos,
+            until_nanos=use.last_end_nanos,
+            amount=use.segments,
+            detail=f"up to {use.backups} backups keep one segment",
         )
     expires_nanos = retention.next_expiry_nanos(tx, dataset.key)
     if expires_nanos is not None:

@@ -12,6 +12,8 @@ from uuid import UUID
 from meta.errors import ReplyTooLarge
 from meta.services.messages import convert
 from meta.services.messages.convert import REPLY_BYTES_MAX
+from meta.store.backups import kept_babies
+from meta.store.backups.kept_babies import OffsetRange
 from meta.store.catalog import automatic_columns, dataset_layouts, datasets
 from meta.store.catalog.datasets import Dataset
 from meta.store.deduplication.windows import read_refused_outside
@@ -81,8 +83,15 @@ def build_streams(
     babies: dict[UUID, list[nursery_pb2.BabySegmentInfo]] = {}
     for baby in stream_reads.read_babies(tx, streams, detail.babies):
         babies.setdefault(baby.stream_id, []).append(convert.baby_info(baby))
+    kept = kept_babies.read(tx, [s.id for s in streams if s.reapable_offset > s.deleted_offset])
     return [
-        _stream(stores.default, stream, infos.get(stream.id, ()), babies.get(stream.id, ()))
+        _stream(
+            stores.default,
+            stream,
+            infos.get(stream.id, ()),
+            babies.get(stream.id, ()),
+            kept.get(stream.id, ()),
+        )
         for stream in streams
     ]
 
@@ -121,6 +130,18 @@ def without_layouts(reply: nursery_pb2.GetIngestStreamsResponse) -> None:
         dataset.ClearField("sharding_fields")
         dataset.ClearField("promoted_columns")
         dataset.ClearField("automatic_columns")
+
+
+def without_kept(
+    reply: nursery_pb2.GetIngestStreamsResponse, request: nursery_pb2.GetIngestStreamsRequest
+) -> nursery_pb2.GetIngestStreamsResponse:
+    """Let nothing that a backup keeps be reaped by a nursery that would delete it."""
+    for stream in reply.streams if not request.leaves_kept_ranges else ():
+        if stream.kept_ranges:
+            first = stream.kept_ranges[0].first_offset
+            stream.reapable_offset = max(stream.deleted_offset, first - 1)
+            del stream.kept_ranges[:]
+    return reply
 
 
 def is_within_bound(
@@ -204,6 +225,7 @@ def _stream(
     row: StreamRow,
     datasets: Iterable[nursery_pb2.IngestStreamDatasetInfo],
     babies: Iterable[nursery_pb2.BabySegmentInfo],
+    kept: Iterable[OffsetRange],
 ) -> nursery_pb2.IngestStreamInfo:
     return nursery_pb2.IngestStreamInfo(
         stream_id=str(row.id),
@@ -219,6 +241,11 @@ def _stream(
         principal=row.principal,
         reapable_offset=row.reapable_offset,
         awaits_reconcile=row.is_detached,
+        kept_ranges=[
+            nursery_pb2.KeptRange(first_offset=each.first, last_offset=each.last)
+            for each in kept
+            if each.last > row.deleted_offset and each.first <= row.reapable_offset
+        ],
     )
 
 

@@ -42,6 +42,7 @@ class DeletionObstacle(IntEnum):
     HIDDEN = 4
     KEPT_FILES = 5
     SUSPENDED = 6
+    BACKUP = 7
 
 
 _HOURS = f"FROM generate_series(0, {HOURS_MAX}) h ORDER BY h"
@@ -76,6 +77,11 @@ _TOMBSTONED = f"""
       CASE WHEN s.has_pins THEN (
         SELECT p.id FROM pins p WHERE {is_holder(" + make_interval(hours => s.hour)")}
         ORDER BY p.expires_at DESC, p.id LIMIT 1) END AS pin_id,
+      CASE WHEN (SELECT EXISTS (SELECT FROM backups)) THEN (
+        SELECT k.id FROM backups k WHERE s.created_version <= k.version
+          AND k.version < s.tombstone_version
+          AND k.ends_at > {NOW} + make_interval(hours => s.hour)
+        ORDER BY k.ends_at DESC, k.id LIMIT 1) END AS backup_id,
       s.compressed_size_bytes
     FROM (
       SELECT d.key, d.has_pins, s.dataset_key, s.created_version, s.tombstone_version,
@@ -100,7 +106,7 @@ def _expiring(retention: str, segments: str) -> str:
     created, event = ("JOIN" if alias == retention else "LEFT JOIN" for alias in "ce")
     return f"""
     SELECT d.key, s.hour, s.cause, true, false, false,
-      b.braked_at IS NOT NULL AND NOT {is_expected(" - s.hour * 3600")}, NULL::uuid,
+      b.braked_at IS NOT NULL AND NOT {is_expected(" - s.hour * 3600")}, NULL::uuid, NULL::uuid,
       s.compressed_size_bytes
     FROM d JOIN ages g ON g.secs = d.grace
       {created} ages c ON c.secs = d.created_secs + d.grace
@@ -131,7 +137,8 @@ _COUNTED = f"""
            WHEN d.created_secs IS NULL THEN {DeletionCause.EVENT_RETENTION:d}
            ELSE {DeletionCause.RETENTION:d} END AS cause,
       true AS is_live, false AS has_successor, false AS is_hidden, false AS is_braked,
-      NULL::uuid AS pin_id, d.live_segments - coalesce(w.segments, 0) AS segments,
+      NULL::uuid AS pin_id, NULL::uuid AS backup_id,
+      d.live_segments - coalesce(w.segments, 0) AS segments,
       greatest(d.live_bytes - coalesce(w.size_bytes, 0), 0) AS size_bytes
     FROM d LEFT JOIN (
       SELECT key, sum(segments) AS segments, sum(size_bytes) AS size_bytes FROM looked_at
@@ -140,7 +147,7 @@ _COUNTED = f"""
     UNION ALL
     SELECT d.key, greatest(CASE WHEN d.purged_at IS NULL THEN width_bucket(d.deleted_at, x.limits)
                            END, {_TOMBSTONED_NOW}),
-      {DeletionCause.DELETED_DATASET:d}, true, false, false, false, NULL,
+      {DeletionCause.DELETED_DATASET:d}, true, false, false, false, NULL, NULL,
       d.live_segments, d.live_bytes
     FROM d JOIN ages g ON g.secs = d.grace JOIN ages x ON x.secs = :dataset_grace + d.grace
     WHERE d.deleted_at IS NOT NULL
@@ -151,15 +158,16 @@ PLAN = scope.statement(f"""
     {_BEFORE}
     looked_at AS MATERIALIZED (
       SELECT key, hour, cause, is_live, has_successor, is_hidden, is_braked, pin_id,
-        count(*) AS segments, sum(compressed_size_bytes) AS size_bytes
+        backup_id, count(*) AS segments, sum(compressed_size_bytes) AS size_bytes
       FROM ({_TOMBSTONED} UNION ALL {_BY_CREATION} UNION ALL {_BY_EVENTS}) s
-      GROUP BY 1, 2, 3, 4, 5, 6, 7, 8),
+      GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9),
     judged AS (
       SELECT a.*, CASE
         WHEN a.is_hidden THEN {DeletionObstacle.HIDDEN:d}
         WHEN a.cause = {DeletionCause.DELETED_DATASET:d} AND d.kept_files <> 0
           THEN {DeletionObstacle.KEPT_FILES:d}
         WHEN a.pin_id IS NOT NULL THEN {DeletionObstacle.PIN:d}
+        WHEN a.backup_id IS NOT NULL THEN {DeletionObstacle.BACKUP:d}
         WHEN a.is_braked THEN {DeletionObstacle.BRAKE:d}
         WHEN NOT a.has_successor AND {is_locked("d", _AHEAD)} THEN {DeletionObstacle.LOCK:d}
         WHEN NOT a.has_successor AND {is_suspended("d")} THEN {DeletionObstacle.SUSPENDED:d}
@@ -169,21 +177,25 @@ PLAN = scope.statement(f"""
     summed AS MATERIALIZED (
       SELECT key, obstacle, CASE WHEN obstacle = 0 THEN hour ELSE 0 END AS hour,
         CASE WHEN obstacle = 0 THEN cause ELSE 0 END AS cause,
-        CASE WHEN obstacle = {DeletionObstacle.PIN:d} THEN pin_id END AS pin_id,
+        CASE WHEN obstacle = {DeletionObstacle.PIN:d} THEN pin_id
+             WHEN obstacle = {DeletionObstacle.BACKUP:d} THEN backup_id END AS holder_id,
         sum(segments)::bigint AS segments, sum(size_bytes)::bigint AS size_bytes
       FROM judged GROUP BY 1, 2, 3, 4, 5),
     ranked AS (
       SELECT *, row_number() OVER (PARTITION BY obstacle > 0
         ORDER BY hour, obstacle <> {DeletionObstacle.BRAKE:d}, size_bytes DESC, key, obstacle,
-          cause, pin_id) AS rank FROM summed)
+          cause, holder_id) AS rank FROM summed)
     SELECT rank, obstacle, hour, cause, d.id, {shown_names.of("d")} AS name, segments, size_bytes,
-      coalesce(p.owner, l.locked_by, '') AS holder, coalesce(p.principal, '') AS principal,
-      coalesce(p.version, 0) AS version, coalesce((extract(epoch FROM nullif(
+      coalesce(p.owner, l.locked_by, k.id::text, '') AS holder,
+      coalesce(p.principal, '') AS principal,
+      coalesce(p.version, k.version, 0) AS version, coalesce((extract(epoch FROM nullif(
         CASE obstacle WHEN {DeletionObstacle.PIN:d} THEN p.expires_at
+          WHEN {DeletionObstacle.BACKUP:d} THEN k.ends_at
           WHEN {DeletionObstacle.LOCK:d}
           THEN d.hold_ends_at + make_interval(secs => {AFTER_SECS}) END, 'infinity'))
         * 1000000)::bigint * 1000, 0) AS until_nanos
-    FROM ranked r JOIN datasets d ON d.key = r.key LEFT JOIN pins p ON p.id = r.pin_id
+    FROM ranked r JOIN datasets d ON d.key = r.key LEFT JOIN pins p ON p.id = r.holder_id
+      LEFT JOIN backups k ON k.id = r.holder_id
       LEFT JOIN resource_locks l ON obstacle = {DeletionObstacle.LOCK:d} AND l.kind = 1
         AND l.resource_id = d.id AND l.ended_at IS NULL
     WHERE rank <= :most

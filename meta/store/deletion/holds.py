@@ -7,6 +7,11 @@ from meta.store.versions.clock import NOW
 IS_HIDDEN = "s.tombstone_at = 'infinity'"
 # The brake `b` of the dataset holds the segment.
 IS_BRAKED = f"b.braked_at IS NOT NULL AND d.deleted_at IS NULL AND {UNAPPROVED}"
+# A backup keeps the segment.
+IS_BACKED_UP = (
+    "EXISTS (SELECT FROM backups k"
+    " WHERE s.created_version <= k.version AND k.version < s.tombstone_version)"
+)
 
 
 def is_holder(ahead: str = "") -> str:

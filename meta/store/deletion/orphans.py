@@ -9,6 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from meta.store.backups import kept_babies
 from meta.store.deletion import kept_files, unknown_segments
 from meta.store.deletion.unknown_segments import UnknownSegment
 from meta.store.engine.pool import Transaction
@@ -110,10 +111,11 @@ def _judge_babies(tx: Transaction, keys: dict[str, BabyKey]) -> tuple[set[str], 
     """Babies that are reaped, lie beyond a stop or are of a retired stream; and unknown ones.
 
     Babies that are not committed are unknown: the tail of a stream, and every baby of a stream that
-    no row names.
+    no row names. Those that a backup keeps are neither.
     """
     ids = {UUID(name.stream_id) for name in keys.values()}
     streams = {row[0]: row[1:] for row in tx.execute(_STREAMS, {"ids": list(ids)})}
+    kept = kept_babies.read(tx, ids)
     dead, unknown = set(), set()
     for key, name in keys.items():
         if name.stream_id not in streams:
@@ -122,7 +124,9 @@ def _judge_babies(tx: Transaction, keys: dict[str, BabyKey]) -> tuple[set[str], 
         deleted, stopped, is_retired, committed = streams[name.stream_id]
         is_beyond = stopped is not None and name.offset > stopped
         if is_retired or is_beyond or name.offset <= deleted:
-            dead.add(key)
+            ranges = kept.get(UUID(name.stream_id), ())
+            if not any(kept_range.first <= name.offset <= kept_range.last for kept_range in ranges):
+                dead.add(key)
         elif name.offset > committed:
             unknown.add(key)
     return dead, unknown

@@ -8,10 +8,11 @@ from uuid import UUID
 from sqlalchemy import Row, text
 
 from meta.store.access import server_state
+from meta.store.backups import backups
 from meta.store.deletion import deletion_brakes, vacuums
 from meta.store.deletion.baselines import IS_EXPECTED
 from meta.store.deletion.due import GRACE_BEFORE, HAS_SUCCESSOR, due_before, is_due
-from meta.store.deletion.holds import IS_BRAKED
+from meta.store.deletion.holds import IS_BACKED_UP, IS_BRAKED
 from meta.store.engine.pool import Transaction
 from meta.store.locks import held_datasets
 from meta.store.locks.held_datasets import is_held
@@ -59,7 +60,8 @@ _DUE = text(f"""
         SELECT d.key, d.id, {due_before()} AS due_before, {GRACE_BEFORE} AS grace_before,
           d.vacuum_version, ARRAY(
             SELECT version FROM pins p
-            WHERE p.dataset_key = d.key AND p.expires_at > {NOW}) AS pinned, (
+            WHERE p.dataset_key = d.key AND p.expires_at > {NOW})
+            || (SELECT array_agg(version) FROM backups) AS pinned, (
             SELECT min(version) FROM pins p WHERE p.dataset_key = d.key
               AND p.expires_at > {NOW} AND p.holds_changes) AS changes_from,
             b.braked_at IS NOT NULL AND d.deleted_at IS NULL AS is_braked, b.released_version,
@@ -101,7 +103,8 @@ _LOCK = text(f"""
                    AND (p.holds_changes OR s.created_version <= p.version)
                    AND p.version < s.tombstone_version
                    AND p.expires_at > {NOW}
-                   AND d.pins_horizon IS NOT DISTINCT FROM d.deletion_horizon) AS is_pinned
+                   AND d.pins_horizon IS NOT DISTINCT FROM d.deletion_horizon)
+             OR {IS_BACKED_UP} AS is_pinned
     FROM segments s JOIN datasets d ON d.key = s.dataset_key
     LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
     WHERE s.id = ANY(:ids) ORDER BY s.id FOR UPDATE OF s
@@ -132,16 +135,19 @@ def hand_out(
 ) -> list[Tombstoned]:
     """List segments past their grace, oldest first, and expire the versions that show them.
 
-    Those that a pin or a lock holds are skipped, and those of a dataset that would lose more than
-    `percent_max` percent. The caller commits before it answers: a reader then
-    learns VERSION_EXPIRED before it can miss an object.
+    Those that a pin, a backup or a lock holds are skipped, and those of a dataset that would lose
+    more than `percent_max` percent. The caller commits before it answers: a reader then learns
+    VERSION_EXPIRED before it can miss an object.
     """
     server_state.check_deletion_allowed(tx)
     due = tx.execute(_DUE, {"grace": grace_secs, "most": most}).all()
     # Under the lock no pin can be taken at a version that the rows below expire.
     pinned = pins.lock_horizons(tx, sorted({row[6] for row in due})) if due else {}
+    # Nor can a backup be created below a horizon that rises.
+    kept = backups.lock_versions(tx)
     hidden = set(tx.execute(_HIDDEN, {"ids": [row[0] for row in due]}).scalars()) if due else set()
     due = [row for row in due if row[0] not in hidden]
+    due = [row for row in due if not kept.holds(row[7], row[5])]
     free = [row for row in due if not pinned.get(row[6], pins.NOT_PINNED).holds(row[7], row[5])]
     ids = [row[0] for row in free]
     braked = deletion_brakes.brake(

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from meta.store.catalog import shown_names
 from meta.store.deletion.due import HAS_SUCCESSOR, due_before, is_due
-from meta.store.deletion.holds import IS_BRAKED, IS_HIDDEN, is_holder
+from meta.store.deletion.holds import IS_BACKED_UP, IS_BRAKED, IS_HIDDEN, is_holder
 from meta.store.engine import pg_arrays, scope
 from meta.store.engine.pool import Transaction
 from meta.store.iceberg import table_expiry
@@ -36,8 +36,9 @@ class VacuumPlan:
 class DatasetPlan:
     """Effect of a vacuum on a dataset: compressed bytes, and numbers of segments and objects.
 
-    Readers of versions below `horizon` are refused. Pinned and braked segments stay, those without
-    a successor of a locked dataset, and hidden ones, which an operator may bring back.
+    Readers of versions below `horizon` are refused. Pinned and braked segments stay, those that a
+    backup keeps, those without a successor of a locked dataset, and hidden ones, which an operator
+    may bring back.
     """
 
     key: int
@@ -54,6 +55,8 @@ class DatasetPlan:
     hidden_bytes: int
     locked_segments: int
     locked_bytes: int
+    backup_segments: int
+    backup_bytes: int
     table_objects: int = 0
     table_bytes: int = 0
 
@@ -98,23 +101,26 @@ _EXPIRE = text(f"""
 """)  # noqa: S608
 _IS_PINNED = f"EXISTS (SELECT FROM pins p WHERE {is_holder()})"
 _IS_LOCKED = f"{is_held('d')} AND NOT {HAS_SUCCESSOR}"
+_IS_FREE = "NOT s.is_hidden AND NOT s.is_pinned AND NOT s.is_backed_up"
 _READ = scope.statement(f"""
     SELECT d.key, d.id, {shown_names.of("d")}, coalesce(v.horizon, 0), {
     ", ".join(
         f"count(s.id) FILTER (WHERE {condition}),"
         f" coalesce(sum(s.compressed_size_bytes) FILTER (WHERE {condition}), 0)::bigint"
         for condition in (
-            "NOT s.is_hidden AND NOT s.is_pinned AND NOT s.is_braked AND NOT s.is_locked",
+            f"{_IS_FREE} AND NOT s.is_braked AND NOT s.is_locked",
             "NOT s.is_hidden AND s.is_pinned",
-            "NOT s.is_hidden AND NOT s.is_pinned AND s.is_braked",
+            f"{_IS_FREE} AND s.is_braked",
             "s.is_hidden",
-            "NOT s.is_hidden AND NOT s.is_pinned AND NOT s.is_braked AND s.is_locked",
+            f"{_IS_FREE} AND NOT s.is_braked AND s.is_locked",
+            "NOT s.is_hidden AND NOT s.is_pinned AND s.is_backed_up",
         )
     )
 }
     FROM {_PAGE} LEFT JOIN LATERAL (
       SELECT s.id, s.compressed_size_bytes, {IS_HIDDEN} AS is_hidden, {_IS_PINNED} AS is_pinned,
-             {IS_BRAKED} AS is_braked, {_IS_LOCKED} AS is_locked
+             {IS_BRAKED} AS is_braked, {_IS_LOCKED} AS is_locked,
+             {IS_BACKED_UP} AS is_backed_up
       FROM segments s LEFT JOIN deletion_brakes b ON b.dataset_key = s.dataset_key
       WHERE s.dataset_key = d.key AND s.tombstone_version IS NOT NULL AND (
         {IS_HIDDEN} OR s.tombstone_at < {due_before("m.at")} AND {

@@ -6,6 +6,7 @@ since the unix epoch as clients send them. Offsets are inclusive, -1 = none. Ver
 """
 
 from meta.store.tables import (
+    backups,
     catalog,
     costs,
     damage,
@@ -23,6 +24,7 @@ from meta.store.tables import (
 from meta.store.tables.columns import metadata
 
 __all__ = [
+    "backups",
     "catalog",
     "costs",
     "damage",

@@ -28,11 +28,15 @@ _MOVE_BACK = (
         "UPDATE pins SET expires_at = expires_at - :step, ends_at = ends_at - :step"
         " WHERE expires_at > :now"
     ),
+    text("UPDATE backups SET ends_at = ends_at - :step"),
 )
-# Only the leases of pins keep something from deletion.
-_MOVE_FORWARD = text(
-    "UPDATE pins SET expires_at = expires_at + :step, ends_at = ends_at + :step"
-    " WHERE expires_at > :start"
+# Only pins and backups keep something from deletion.
+_MOVE_FORWARD = (
+    text(
+        "UPDATE pins SET expires_at = expires_at + :step, ends_at = ends_at + :step"
+        " WHERE expires_at > :start"
+    ),
+    text("UPDATE backups SET ends_at = ends_at + :step WHERE ends_at > :start"),
 )
 
 
@@ -60,7 +64,8 @@ def observe(tx: Transaction, now: datetime, gap: Gap | None) -> None:
     """Note that the clock was observed until now, except for a gap."""
     if gap is not None:
         tx.execute(_ADD_GAP, {"start": gap.start, "end": gap.end})
-        tx.execute(_MOVE_FORWARD, {"start": gap.start, "step": gap.end - gap.start})
+        for statement in _MOVE_FORWARD:
+            tx.execute(statement, {"start": gap.start, "step": gap.end - gap.start})
         tx.execute(_FORGET_GAPS, {"before": now - timedelta(days=GAPS_KEPT_DAYS)})
     tx.execute(_OBSERVE, {"at": now})
 

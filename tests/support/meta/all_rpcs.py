@@ -17,6 +17,7 @@ from tests.support.events_once import claim_event
 from tests.support.meta import workers
 from tests.support.meta.catalog import CatalogDriver
 from tests.support.meta.ingestion import IngestionDriver
+from tests.support.meta.kept_backups import live_backups
 from tests.support.meta.nursery import NurseryDriver
 from tests.support.meta.resource_locks import live_locks
 from tests.support.meta.resources import live_resources
@@ -45,7 +46,7 @@ class Watched:
 def live(client: Any) -> None:
     """Live it; the deletion grace must be over at once."""
     dataset = CatalogDriver(client).dataset("web")
-    for part in (_catalog, live_resources, _streams, _segments, live_costs):
+    for part in (_catalog, live_resources, _streams, _segments, live_costs, live_backups):
         part(client, dataset)
     claim_event(client, CatalogDriver(client).dataset("once"))
     for last in (_access, _read_footers, live_locks, _end):

@@ -35,6 +35,7 @@ READING = frozenset(
         "GetView",
         "ListAccessTokens",
         "ListAuditRecords",
+        "ListBackups",
         "ListCosts",
         "ListCreatorQuotas",
         "ListDamagedObjects",
@@ -134,6 +135,9 @@ GOING_ON = frozenset(
         "PutTableSnapshot",
         "HandOutTable",
         "SetWorkerSettings",
+        # Backups, which are no resources.
+        "CreateBackup",
+        "ReleaseBackup",
         # Tenants. The deletion of a tenant waits for locks of its datasets.
         "CreateTenant",
         "RenameTenant",

@@ -20,6 +20,7 @@ _LEFT = {
     "pinned": "pins hold them (`segplane pins list`)",
     "braked": "the deletion brake holds them (`segplane deletion`)",
     "hidden": "an operator has hidden them",
+    "backup": "backups keep them (`segplane backup list`)",
     "locked": "a lock of the dataset holds them (`segplane datasets show`)",
 }
 _FOLLOW_SECS = 1.0
@@ -42,7 +43,8 @@ def vacuum(
     """Expire versions older than an age and delete what only they show; cannot be undone.
 
     Segments, table metadata and orphans are deleted by the janitor, below the grace of a dataset
-    too; the command waits for it. Pinned, braked, hidden and locked segments stay and are named.
+    too; the command waits for it. Pinned, braked, hidden and locked segments stay and are named,
+    and those that a backup keeps.
 
     Options:
         older_than: Age such as 7d, at least 1h. Readers of older versions are refused at once.

@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 from meta.v1 import costs_pb2 as pb_costs
 from meta.v1 import resources_pb2 as pb
 from meta.v1 import status_pb2 as pb_status
+from tests.support.meta.kept_backups import BackupDriver
 from tests.support.meta.limits.world import Case, World, case_of
 
 RESOURCES: dict[str, Case] = {}
@@ -76,6 +77,16 @@ def _(world: World, n: int) -> None:
 @of("`VacuumDatasets.older_than_secs`")
 def _(world: World, n: int) -> None:
     world.client.resources.VacuumDatasets(pb.VacuumDatasetsRequest(older_than_secs=n, dry_run=True))
+
+
+@of("`CreateBackup.keep_secs`")
+def _(world: World, n: int) -> None:
+    BackupDriver(world.client).create(keep_secs=n)
+
+
+@of("characters of `CreateBackup.note`")
+def _(world: World, n: int) -> None:
+    BackupDriver(world.client).create(note="é" * n)
 
 
 def lock(world: World, **fields: Any) -> None:

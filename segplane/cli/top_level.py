@@ -69,6 +69,9 @@ COMMANDS = {
     "operate.vacuum": {
         "vacuum": "Expire versions older than an age, and delete what only they show."
     },
+    "operate.backup": {
+        "backup": "Back the database up, and keep what its backups name in the bucket."
+    },
     "operate.deletion": {
         "deletion": "Show the state of deletion; hold and release it; plan what will be deleted."
     },

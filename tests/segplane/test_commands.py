@@ -22,7 +22,7 @@ WITHOUT_DATA = {
     *(("dev",), ("migrate",), ("demo",), ("spark-env",)),
     *(("query",), ("read",), ("test-send",)),
 }
-COMMANDS_MAX = 128
+COMMANDS_MAX = 131
 HEAVY = ("grpc", "google.protobuf", "pyarrow", "duckdb", "sqlglot", "boto3", "structlog", "rich")
 
 

@@ -1,5 +1,6 @@
 # Two images: `services` for meta, collector, janitor, gateway and the command line, and `spark`,
-# which adds Java and Spark, for nursery and merge_worker. Both run as another user than root, from
+# which adds Java and Spark, for nursery and merge_worker. A third, `store`, has VersityGW, an S3
+# server, for docker-compose.yml. All run as another user than root, from
 # a read-only file system with a writable /tmp, and have neither compilers nor an installer. Base
 # images are named by the digest of their multi-platform index. To renew one, take the digest that
 # `docker buildx imagetools inspect python:3.11-slim-bookworm` prints.
@@ -35,11 +36,20 @@ RUN uv pip uninstall pyspark py4j
 
 FROM python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b AS runtime
 RUN python -m pip uninstall --yes pip setuptools wheel \
-    && useradd --uid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin segplane
+    && useradd --uid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin segplane \
+    && install --directory --owner=10001 --group=10001 /certificates /data
 ENV PATH=/opt/segplane/bin:$PATH PYTHONDONTWRITEBYTECODE=1 HOME=/tmp
-# All that a process writes is below /tmp.
+# All that a process writes is below /tmp; volumes are mounted at /certificates and /data.
 WORKDIR /tmp
 CMD ["segplane", "--help"]
+
+# The version that tests run against, in the Makefile; Go checks it by its checksum database.
+FROM golang:1.25-bookworm@sha256:3b4a11519ad929d1e1d261a12cff056f0c85b735253d7d861346b9c6f8b36437 AS build-store
+RUN CGO_ENABLED=0 go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+
+FROM runtime AS store
+COPY --from=build-store /go/bin/versitygw /usr/local/bin/versitygw
+USER 10001:10001
 
 FROM runtime AS services
 COPY --from=build-services /opt/segplane /opt/segplane

@@ -227,9 +227,10 @@ screenshots: $(READY) browser ## Pictures of the console's pages for docs/consol
 DASHBOARDS := build/dashboards
 
 .PHONY: deploy
-deploy: $(READY) $(DASHBOARDS)/.ready ## Render what follows from segplane/deploy: rules, dashboards, policies of buckets
+deploy: $(READY) $(DASHBOARDS)/.ready ## Render what follows from segplane/deploy: rules, dashboards, policies of buckets, compose files
 	$(BIN)/python -m segplane.deploy.rules deploy
 	$(BIN)/python -m segplane.deploy.policies docs
+	$(BIN)/python -m segplane.deploy.compose .
 	PYTHONPATH=. $(DASHBOARDS)/bin/python -P -m segplane.deploy.dashboards deploy/grafana
 
 $(DASHBOARDS)/.ready: requirements/dashboards.lock $(READY)
@@ -261,6 +262,16 @@ $(TOOLS)/versitygw: MODULE := $(VERSITYGW)
 $(TOOLS)/grpcurl $(TOOLS)/telemetrygen $(TOOLS)/versitygw: Makefile
 	@if command -v go >/dev/null; then mkdir -p $(TOOLS) && cd $(TOOLS) && GOBIN="$$PWD" go install $(MODULE) && touch $(notdir $@); \
 	else echo "make tools: no go found, so tests with $(notdir $@) are skipped" >&2; fi
+
+# Compose's own loader of its files.
+COMPOSE_SOURCES := tests/support/compose
+
+.PHONY: compose-check
+compose-check: $(TOOLS)/compose-check ## Build the loader of compose files for the tests (needs go)
+
+$(TOOLS)/compose-check: $(wildcard $(COMPOSE_SOURCES)/*)
+	@if command -v go >/dev/null; then mkdir -p $(TOOLS) && nice -n 10 go build -C $(COMPOSE_SOURCES) -trimpath -o "$$PWD/$@" .; \
+	else echo "make compose-check: no go found, so the schema of compose files is not checked" >&2; fi
 
 # An S3 server whose token service enforces session policies; too long a build for `make tools`.
 MINIO := github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c

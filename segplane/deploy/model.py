@@ -69,6 +69,10 @@ class Part:
         """The port for probes: one of health alone, of the service, or of metrics."""
         return next(port for port in self.ports if not port.is_public or port.setting in _HEALTHY)
 
+    def port(self, setting: str) -> int:
+        """Return the number of the port of a setting."""
+        return next(port.number for port in self.ports if port.setting == setting)
+
 
 # These answer probes as well as the senders and readers they are for.
 _HEALTHY = ("COLLECTOR_HTTP_BIND", "GATEWAY_BIND")

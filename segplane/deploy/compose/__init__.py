@@ -1,0 +1,1 @@
+"""Compose files: all processes over Postgres and a store, rendered from the model."""

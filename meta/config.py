@@ -85,8 +85,7 @@ class Settings:
     metrics: MetricsAddress = NO_METRICS
     # Certificate of all ports but the next; None = plain text.
     tls: ServerTls | None = None
-    # A port of plain text for health checks alone; "" = none.
-    health_bind: str = setting("")
+    health_bind: str = setting("")  # A port of plain text for health checks alone; "" = none.
     drain_secs: float = setting(20.0)
     database_wait_secs: float = setting(30.0)
     auth_token: str = field(default="", repr=False)
@@ -99,7 +98,7 @@ class Settings:
     default_dataset: str = setting("default")
     # Name under which `segplane status` lists the process; by default its host and port.
     process_name: str = setting("")
-    # Whether names of datasets are labels of metrics, where meta's access control does not hold.
+    # Names of datasets are labels of metrics, which meta's access control does not reach.
     has_dataset_metrics: bool = setting(False, name="DATASET_METRICS")
     datasets_max: int = DATASETS_MAX
     datasets_per_creator_max: int = 0  # No quota.
@@ -111,6 +110,7 @@ class Settings:
     deletion_percent_max: int = setting(50, low=1, high=100)
     watchers_max: int = setting(256, low=1, high=10_000)
     pins: PinLimits = field(default_factory=PinLimits)
+    is_inspection: bool = False  # A restored backup, which no call changes, without its bucket.
     is_unsafe_grace: bool = setting(False, name="UNSAFE_SHORT_GRACE")
     merge_policy: Policy = field(default_factory=Policy)
 

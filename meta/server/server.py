@@ -123,11 +123,13 @@ class _Methods(grpc.GenericRpcHandler):
 def start(settings: Settings, *, shares_port: bool = False) -> RunningServer:
     """Migrate, then serve on `settings.bind`. Raises ConfigError or Unavailable."""
     database = open_database(settings)
-    witness_watch.begin(database, settings)
+    database.continuity.is_inspection = settings.is_inspection
+    if not settings.is_inspection:
+        witness_watch.begin(database, settings)
     transactions = Transactions(database)
     loop = EventLoop(settings.threads)
     try:
-        if not database.continuity.refusal:
+        if not (database.continuity.refusal or settings.is_inspection):
             transactions.write(lambda tx: _prepare(tx, settings))
         return loop.run(_serve(settings, transactions, loop, shares_port=shares_port))
     except ConfigError:

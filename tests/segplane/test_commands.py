@@ -22,7 +22,7 @@ WITHOUT_DATA = {
     *(("dev",), ("migrate",), ("demo",), ("spark-env",)),
     *(("query",), ("read",), ("test-send",)),
 }
-COMMANDS_MAX = 131
+COMMANDS_MAX = 132
 HEAVY = ("grpc", "google.protobuf", "pyarrow", "duckdb", "sqlglot", "boto3", "structlog", "rich")
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
 
-from meta.errors import MetaError, Unavailable
+from meta.errors import MetaError, RoleRefused, Unavailable
 
 # Keys of a connection's info.
 _CONTINUITY = "continuity"
@@ -91,6 +91,7 @@ NO_BUCKET = (
     " META_OBJECT_STORE_URL"
 )
 
+INSPECTS = "this meta shows a restored backup for inspection: it changes nothing"
 WENT_BACK = (
     "the database went back to an older state while this server was running, and it keeps no"
     " witness: set META_OBJECT_STORE_URL and start it again"
@@ -113,6 +114,8 @@ class Continuity:
     must_look: bool = False
     # Why nothing is written, "" = it is.
     refusal: str = ""
+    # The database is a private copy, which nobody changes.
+    is_inspection: bool = False
 
     def renew(self) -> None:
         """Let versions be drawn again, or raise Unavailable."""
@@ -180,7 +183,9 @@ class Continuity:
         info[_CONTINUITY] = self
 
     def check_writable(self) -> None:
-        """Raise Unavailable if another database has taken over."""
+        """Raise Unavailable if another database has taken over, RoleRefused in an inspection."""
+        if self.is_inspection:
+            raise RoleRefused(INSPECTS)
         if self.refusal:
             raise Unavailable(self.refusal)
 

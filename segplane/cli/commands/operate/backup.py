@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from segplane.cli.command import command, group
+from segplane.cli.commands.operate.backup_verify import verify
 from segplane.cli.commands.run.running import DatabaseUrl
 from segplane.cli.connection import open_database, refusal
 from segplane.cli.messages import MetaClient
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from meta.v1 import backups_pb2 as pb
 
 app = group("Back the database up, and keep what the backups name in the bucket.")
+command(app, "backup verify /backups/2026-12-01 --object-store-url s3://bucket/path")(verify)
 Folder = Annotated[Path, Positional(metavar="FOLDER")]
 Tools = Annotated[Path | None, Option("--tools", metavar="FOLDER")]
 
@@ -64,6 +66,7 @@ def create(
         ("version", manifest.version),
         ("copied", size_text(manifest.size_bytes)),
         ("objects kept until", time_text(manifest.kept_until_nanos)),
+        ("check it with", f"segplane backup verify {folder}"),
     ]
     return Answer(manifest, facts(shown))
 

@@ -1,0 +1,127 @@
+"""A backup is verified beside the running installation, which notices nothing of it."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from janitor.jobs import Tools
+from meta.config import Settings
+from meta.errors import RoleRefused
+from meta.v1.catalog_pb2 import CreateDatasetRequest, ListDatasetsRequest
+from meta.v1.operations_pb2 import GetServerStateRequest
+from segments.location import Stores
+from segplane.__main__ import app
+from segplane.backup import verifying
+from segplane.backup.manifest import read_manifest
+from segplane.backup.restoring import check_digest, restored
+from segplane.stack.postgres_folder import choose_user, find_install
+from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, texts
+from tests.support.reconciling import release_and_collect, running, with_lifetimes
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture
+def meta_settings(meta_settings: Settings) -> Settings:
+    return with_lifetimes(meta_settings)
+
+
+def bucket(settings: Settings) -> Mapping[str, bytes]:
+    """Return everything in the bucket, the witness of the database included."""
+    root = Path("/", settings.location.path)
+    return {
+        str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
+
+
+def create(tools: Tools, settings: Settings, folder: Path) -> None:
+    """Copy the database of a running meta."""
+    programs = find_install(folder.parent, choose_user(folder.parent)) / "bin"
+    place = ("--database-url", settings.database.url, "--tools", str(programs))
+    environment = {"SEGPLANE_META_ADDRESS": tools.meta.target}
+    created = CliRunner().invoke(app, ["backup", "create", str(folder), *place], env=environment)
+    assert created.exit_code == 0, created.output
+
+
+def verify(settings: Settings, folder: Path) -> Result:
+    """Run the command, without the address of a meta."""
+    store = ("--object-store-url", settings.location.url())
+    return CliRunner().invoke(app, ["backup", "verify", str(folder), *store, "--json"])
+
+
+def test_a_backup_of_a_running_installation_is_sound_and_nothing_is_changed(
+    meta_settings: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "backup"
+    with running(meta_settings) as tools:
+        collector = CollectorDriver(tools.meta, dataset(tools.meta))
+        collector.send("merged")
+        nursery(tools.meta).cycle()
+        collector.send("waits")
+        create(tools, meta_settings, folder)
+        # Later everything is merged, and what may be deleted is.
+        collector.send("since")
+        nursery(tools.meta).cycle()
+        release_and_collect(tools)
+        before = bucket(meta_settings)
+
+        done = verify(meta_settings, folder)
+
+        assert done.exit_code == 0, done.output
+        report = json.loads(done.stdout)
+        assert report["is_sound"] is True
+        assert report["check"]["segments"] == 1
+        assert bucket(meta_settings) == before
+        assert not tools.meta.operations.GetServerState(GetServerStateRequest()).deletion_held
+        collector.send("after")
+        nursery(tools.meta).cycle()
+        assert texts(collector) == ["after", "merged", "since", "waits"]
+
+
+def test_a_missing_object_and_a_damaged_copy_are_named(
+    meta_settings: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "backup"
+    with running(meta_settings) as tools:
+        collector = CollectorDriver(tools.meta, dataset(tools.meta))
+        collector.send("merged")
+        nursery(tools.meta).cycle()
+        create(tools, meta_settings, folder)
+    (segment,) = Path("/", meta_settings.location.path).rglob("*.parquet")
+    segment.unlink()
+
+    missing = verify(meta_settings, folder)
+
+    assert missing.exit_code == 1
+    assert json.loads(missing.stdout)["check"]["num_violations"] >= 1
+    dump = folder / read_manifest(folder).dump
+    content = bytearray(dump.read_bytes())
+    content[-1] ^= 1
+    dump.write_bytes(content)
+    damaged = verify(meta_settings, folder)
+    assert damaged.exit_code == 1
+    assert "SHA-256" in damaged.output
+
+
+def test_the_meta_of_an_inspection_reads_and_refuses_every_change(
+    meta_settings: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "backup"
+    with running(meta_settings) as tools:
+        name = tools.meta.catalog.CreateDataset(CreateDatasetRequest(name="web")).name
+        create(tools, meta_settings, folder)
+    before, manifest = bucket(meta_settings), read_manifest(folder)
+
+    with (
+        restored(check_digest(folder, manifest), manifest, None, print) as url,
+        verifying.inspected(url, Stores(meta_settings.location)) as client,
+    ):
+        listed = client.catalog.ListDatasets(ListDatasetsRequest()).items
+        with pytest.raises(RoleRefused, match="for inspection"):
+            client.catalog.CreateDataset(CreateDatasetRequest(name="app"))
+
+    assert name in {each.name for each in listed}
+    assert bucket(meta_settings) == before

@@ -70,11 +70,12 @@ DIST := build/dist
 SIGN_NAMESPACE := segplane-release
 
 .PHONY: images sign verify
-images: ## Build both container images as OCI archives in build/dist, with provenance and a bill of materials (needs docker with buildx)
+images: ## Build the container images as OCI archives in build/dist, with provenance and a bill of materials (needs docker with buildx)
 	@command -v docker >/dev/null || { echo "make images: no docker found; install Docker with buildx" >&2; exit 2; }
 	@mkdir -p $(DIST)
 	docker buildx build --target services --provenance=mode=max --sbom=true --output type=oci,dest=$(DIST)/segplane.oci.tar .
 	docker buildx build --target spark --provenance=mode=max --sbom=true --output type=oci,dest=$(DIST)/segplane-spark.oci.tar .
+	docker buildx build --target store --provenance=mode=max --sbom=true --output type=oci,dest=$(DIST)/segplane-store.oci.tar .
 
 # The wheels and the archives of images that lie in the folder.
 RELEASED := shopt -s nullglob; files=(*.whl *.oci.tar)

@@ -61,7 +61,7 @@ app = TopLevel(
     ],
 )
 # Warnings of readers and queries, by the names of their classes: they take long to import.
-_SHOWN = ("SegmentsLeftOut", "QueryWarning")
+_SHOWN = ("SegmentsLeftOut", "QueryWarning", "RecordsAwaitReconcile")
 
 
 def main() -> None:

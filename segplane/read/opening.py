@@ -18,6 +18,7 @@ from segplane.read.files.files import find_files, signals_of
 from segplane.read.files.left_out import readable, warn
 from segplane.read.lookup import settings_at
 from segplane.read.pins import VersionPin, release_pin, take_pin
+from segplane.read.restores import warn_of_restore
 from segplane.read.rows.fresh import find_fresh
 
 # Tries of a fresh reading that a nursery overtakes.
@@ -48,7 +49,8 @@ def open_dataset(
     that are committed and not merged yet: with it these are all records that were acknowledged
     before the call. `adjust_time` adds the dataset's time adjustment to the times of records, of
     which `start` and `end` are then. `tenant` is that of the name, for a token of several tenants.
-    `progress` is called with rows read and rows to read at most. Raises ReadError.
+    `progress` is called with rows read and rows to read at most. Warns of a database that was
+    restored, until its records are back. Raises ReadError.
     """
     signals, bounds = signals_of(signal), time_bounds(start, end)
     access = {"token": token or "", "ca": str(ca or ""), "tenant": tenant or ""}
@@ -90,8 +92,8 @@ def open_through(
 ) -> OpenDataset:
     """Open a dataset by a client, which belongs to the dataset then. Raises ReadError.
 
-    Warns of files of others that are skipped. Without `looks_at_files` none is, and a reader of
-    them calls `readable`.
+    Warns of files of others that are skipped, and of a restored database. Without `looks_at_files`
+    no file is skipped, and a reader of them calls `readable`.
     """
     pin = _pinned(client, name, as_of)
     try:
@@ -118,7 +120,8 @@ def open_through(
             time_adjustment=adjustment,
         )
         warn(left_out)
-        # Names of columns are checked later, by pyarrow's schema.
+        if looks_at_files:
+            warn_of_restore(client)
         return dataset if columns is None else dataset.checked()
     except BaseException:
         pin.close()

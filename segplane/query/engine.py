@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from segplane.query.errors import QueryError, QueryStopped
@@ -18,7 +19,14 @@ from segplane.query.quoting import literal
 from segplane.query.results.arrow_values import with_unique_names
 from segplane.query.results.duckdb_types import forms, with_arrow_types
 from segplane.query.results.forms import form_of
-from segplane.query.sources import DatasetSource, QueryPlace, direct_paths, open_sources
+from segplane.query.sources import (
+    DatasetSource,
+    QueryPlace,
+    direct_paths,
+    open_sources,
+    read_within,
+)
+from segplane.read.bounds import TimeBounds
 
 # Arrow's words for a bucket that does not answer, behind which curl says why.
 _NO_ANSWER = re.compile(r"AWS Error (?:NETWORK_CONNECTION|REQUEST_TIMEOUT|SLOW_DOWN).*")
@@ -106,6 +114,11 @@ class RunningQuery:
             form_of(field.type, type_)
             for field, type_ in zip(reader.schema, columns.values(), strict=True)
         ]
+
+    def read_within(self, bounds: TimeBounds) -> None:
+        """Limit tables to files with times within bounds, where it can. Raises QueryError."""
+        for source in self.sources:
+            self.call(partial(read_within, self._connection, source, bounds))
 
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         """Return the rows of another statement over the same tables. Raises QueryError."""

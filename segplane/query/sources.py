@@ -16,13 +16,7 @@ from segments.token_index.place import row_ranges
 from segplane.query.column_types import duckdb_types, no_rows
 from segplane.query.conditions import where, within
 from segplane.query.errors import QueryError
-from segplane.query.file_groups import (
-    SQL_TYPES,
-    FileGroup,
-    field_id_of,
-    groups_of,
-    selected,
-)
+from segplane.query.file_groups import SQL_TYPES, FileGroup, field_id_of, groups_of, selected
 from segplane.query.quoting import literal, quoted
 from segplane.read import DatasetFile, OpenDataset, ReadError, open_dataset
 from segplane.read.bounds import TimeBounds
@@ -60,6 +54,8 @@ class DatasetSource:
     fresh: FreshRecords | None = None
     # Files without any of the terms that the query looks for, by their token indexes.
     num_left_out: int = 0
+    # None if the table cannot be limited to a part of its files.
+    opened: OpenDataset | None = None
 
     @property
     def files(self) -> tuple[DatasetFile, ...]:
@@ -100,7 +96,7 @@ def open_sources(
     as_of = _version(reads, query_place, stack)
     try:
         for read, opened in _opened(reads, query_place, as_of, stack):
-            source = _source(opened, read)
+            source = _source(opened, read, query_place)
             _create(connection, opened, source, query_place.bounds)
             sources.append(source)
     except ReadError as error:
@@ -154,7 +150,7 @@ def _open(read: DatasetRead, query_place: QueryPlace, as_of: int | None) -> Open
     )
 
 
-def _source(opened: OpenDataset, read: DatasetRead) -> DatasetSource:
+def _source(opened: OpenDataset, read: DatasetRead, query_place: QueryPlace) -> DatasetSource:
     """Split the files: DuckDB reads local ones that have every column that is needed."""
     # pyarrow takes long to import.
     from segplane.read.files.term_lookup import files_with
@@ -169,6 +165,9 @@ def _source(opened: OpenDataset, read: DatasetRead) -> DatasetSource:
             file = replace(file, written=without_ids(file.written))
         is_direct = file.store.provider == "file" and opened.columns.has_as_stored(file, by_id=True)
         (direct if is_direct else indirect).append(file)
+    # Arrow prunes files by the times that meta has; DuckDB opens each one.
+    is_adjusted = bool(opened.time_adjustment) or query_place.bounds != _ALWAYS
+    is_fixed = is_adjusted or bool(indirect) or opened.fresh is not None
     return DatasetSource(
         read,
         opened.version,
@@ -177,7 +176,17 @@ def _source(opened: OpenDataset, read: DatasetRead) -> DatasetSource:
         tuple(indirect),
         opened.fresh,
         len(opened.files()) - len(files),
+        None if is_fixed else opened,
     )
+
+
+def read_within(
+    connection: duckdb.DuckDBPyConnection, source: DatasetSource, bounds: TimeBounds
+) -> None:
+    """Limit a table to the files with times within bounds, which saves opening the others."""
+    if source.opened is not None:
+        files = tuple(f for f in source.direct if bounds.overlap(f.start_time, f.end_time))
+        _create(connection, source.opened, replace(source, direct=files), _ALWAYS)
 
 
 def _create(
@@ -229,7 +238,7 @@ def _create(
     added += [f"{literal(value)} AS {name}" for name, value in source.read.constants]
     if added:
         body = f"SELECT *, {', '.join(added)} FROM ({body})"  # noqa: S608
-    connection.execute(f"CREATE TEMPORARY VIEW {quoted(source.read.name)} AS {body}")
+    connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {quoted(source.read.name)} AS {body}")
 
 
 def _indirect_groups(source: DatasetSource, is_alone: bool) -> list[FileGroup]:

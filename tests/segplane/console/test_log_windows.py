@@ -8,7 +8,14 @@ import pytest
 
 from segments.location import StoreLocation
 from segments.parquet.schema import section_schema
-from segplane.gateway.queries.processes.newest_page import FIRST_ROWS, GROWTH, Window, windows
+from segplane.gateway.queries.processes.newest_page import (
+    FIRST_ROWS,
+    GROWTH,
+    PART_ROWS,
+    Window,
+    newest_part,
+    windows,
+)
 from segplane.read.files.files import DatasetFile
 from tests.segplane.console.log_records import NOON, several, write_logs
 from tests.segplane.console.test_logs import bodies, opened, path
@@ -58,6 +65,26 @@ def test_windows_are_all_times_and_begin_at_the_newest_files(
     assert list(windows(files, start, before)) == expected
 
 
+@pytest.mark.parametrize(
+    ("files", "before", "expected"),
+    [
+        pytest.param([], None, None, id="nothing"),
+        pytest.param([file(0, 900, PART_ROWS)], None, None, id="few rows"),
+        pytest.param([file(0, 900, 3 * PART_ROWS)], None, 600, id="a third"),
+        pytest.param([file(0, 900, 3 * PART_ROWS)], 700, 400, id="older than a page"),
+        pytest.param([file(0, 900, 3 * PART_ROWS)], 200, None, id="less than a third is older"),
+        pytest.param(
+            [file(900, 999, 9 * PART_ROWS), file(0, 900, 3 * PART_ROWS)], 899, 599, id="newer file"
+        ),
+        pytest.param([file(7, 9, MANY)], None, None, id="many in a microsecond"),
+    ],
+)
+def test_a_part_of_the_newest_file_is_read_first(
+    files: Sequence[DatasetFile], before: int | None, expected: int | None
+) -> None:
+    assert newest_part(files, before) == expected
+
+
 @pytest.fixture
 def many(segments: SegmentWriter) -> SegmentWriter:
     """Write a segment that is the first window, and an older one; each has records of `needle`."""
@@ -95,8 +122,8 @@ def test_records_that_came_stay_if_older_ones_cannot_be_read(
 ) -> None:
     folder = Path("/", meta_server.settings.location.path, "dataset", many.dataset)
     oldest = min(folder.rglob("*.parquet"), key=lambda each: each.stat().st_size)
-    # Its footer stays, which each window reads.
-    oldest.write_bytes(bytes(1_000) + oldest.read_bytes()[1_000:])
+    # Windows of newer files do not open it.
+    oldest.write_bytes(bytes(oldest.stat().st_size))
 
     page = opened(console, path(("q", "needle")))
 

@@ -1,7 +1,8 @@
 """The newest rows of a query, by windows of time: from the newest files on, older ones if needed.
 
 DuckDB gives no row before the end of a query. A window of the newest files alone is a query that
-ends soon, and no older window has newer rows, so that its rows can be written at once.
+ends soon, and no older window has newer rows, so that its rows can be written at once. Before it
+comes a part of the newest file, which holds the page of a search that finds many.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from segplane.gateway.queries.processes.wire import MATCHED, ORDERED, NewestPage
 from segplane.query.conditions import where
 from segplane.query.engine import RunningQuery
 from segplane.query.results.output import json_rows
+from segplane.read.bounds import TimeBounds
 
 if TYPE_CHECKING:
     from segplane.read.files.files import DatasetFile
 
+# Rows of the newest file that are expected in the part that is read first.
+PART_ROWS = 2_000
 # Rows of the files of the first window, and how many times as many each further window reaches.
 FIRST_ROWS, GROWTH = 200_000, 5
 _MICRO_NANOS = 1_000
@@ -37,8 +41,20 @@ def write_newest_page(query: RunningQuery, page: NewestPage, out: IO[bytes]) -> 
         if not matched:
             return
     # Rows of this microsecond may be on the page before and on this one.
-    shared = page.before_micros
-    for number, (since, until) in enumerate(windows(files, start // _MICRO_NANOS, shared)):
+    shared, newest = page.before_micros, page.before_micros
+    if newest is None:
+        newest = _last_micros(query)
+    # Arrow decodes whole row groups of the files that it reads for DuckDB.
+    is_direct = not any(source.indirect for source in query.sources)
+    if is_direct and (since := newest_part(files, newest)) is not None:
+        part = since, None if newest is None else newest + 1
+        query.read_within(_bounds(part))
+        remaining -= _write(query, part, remaining, skipped, out)
+        if remaining <= 0:
+            return
+        shared, newest, skipped = None, since - 1, 0
+    for number, (since, until) in enumerate(windows(files, start // _MICRO_NANOS, newest)):
+        query.read_within(_bounds((since, until)))
         if not number:
             oldest = _oldest(query, (since, until if shared is None else shared), remaining)
             since = shared if oldest is None else oldest
@@ -49,6 +65,29 @@ def write_newest_page(query: RunningQuery, page: NewestPage, out: IO[bytes]) -> 
         if remaining <= 0:
             return
         skipped = 0
+
+
+def _last_micros(query: RunningQuery) -> int | None:
+    """Return the last microsecond that the query asks for, None if it has no end."""
+    ends = [source.bounds.end for source in query.sources]
+    bounded = [end for end in ends if end is not None]
+    return (max(bounded) - 1) // _MICRO_NANOS if bounded and len(bounded) == len(ends) else None
+
+
+def newest_part(files: Sequence[DatasetFile], before_micros: int | None) -> int | None:
+    """Return the time since when the newest file has about PART_ROWS; None if it has no more.
+
+    Its rows are taken for evenly spread over its time.
+    """
+    until = None if before_micros is None else before_micros + 1
+    older = [f for f in files if until is None or f.start_time // _MICRO_NANOS < until]
+    newest = max(older, key=lambda file: file.start_time, default=None)
+    if newest is None or newest.rows <= PART_ROWS:
+        return None
+    start, end = newest.start_time // _MICRO_NANOS, newest.end_time // _MICRO_NANOS
+    length = (end - start) * PART_ROWS // newest.rows
+    since = (end if before_micros is None else min(end, before_micros)) - length
+    return since if length and since > start else None
 
 
 def windows(
@@ -101,6 +140,11 @@ def _write(query: RunningQuery, window: Window, rows: int, skipped: int, out: IO
         written += 1
     out.flush()
     return written
+
+
+def _bounds(window: Window) -> TimeBounds:
+    start, end = (None if micros is None else micros * _MICRO_NANOS for micros in window)
+    return TimeBounds().within(start, end)
 
 
 def _within(window: Window) -> str:

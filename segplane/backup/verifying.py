@@ -1,8 +1,8 @@
 """Verifies a backup: restores it privately, and compares it with the bucket without a write.
 
-dump --digest--> private Postgres --> meta for inspection (loopback, no bucket, read-only)
-|
-bucket, credentials that read and list --+--> fsck --deep; catalog reconcile --dry-run
+    dump --digest--> private Postgres --> meta for inspection (loopback, no bucket, read-only)
+                                             |
+    bucket, credentials that read and list --+--> fsck --deep; catalog reconcile --dry-run
 """
 
 from collections.abc import Callable, Iterator

@@ -3,6 +3,8 @@
     dump --digest--> private Postgres --> meta for inspection (loopback, no bucket, read-only)
                                              |
     bucket, credentials that read and list --+--> fsck --deep; catalog reconcile --dry-run
+
+The private server and its folder are removed at the end.
 """
 
 from collections.abc import Callable, Iterator

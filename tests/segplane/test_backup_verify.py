@@ -1,15 +1,23 @@
 """A backup is verified beside the running installation, which notices nothing of it."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import psycopg
 import pytest
 from click.testing import CliRunner, Result
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from psycopg import sql
 
 from janitor.jobs import Tools
+from meta.client import MetaClient
 from meta.config import Settings
-from meta.errors import RoleRefused
+from meta.errors import MetaError, RoleRefused
+from meta.store.tables import metadata
 from meta.v1.catalog_pb2 import CreateDatasetRequest, ListDatasetsRequest
 from meta.v1.operations_pb2 import GetServerStateRequest
 from segments.location import Stores
@@ -18,6 +26,9 @@ from segplane.backup import verifying
 from segplane.backup.manifest import read_manifest
 from segplane.backup.restoring import check_digest, restored
 from segplane.stack.postgres_folder import choose_user, find_install
+from tests.support.meta.fuzzing import valid_requests
+from tests.support.meta.methods import METHODS
+from tests.support.meta.unlocked_calls import READING
 from tests.support.nursery.drivers import CollectorDriver, dataset, nursery, texts
 from tests.support.reconciling import release_and_collect, running, with_lifetimes
 
@@ -50,6 +61,39 @@ def verify(settings: Settings, folder: Path) -> Result:
     """Run the command, without the address of a meta."""
     store = ("--object-store-url", settings.location.url())
     return CliRunner().invoke(app, ["backup", "verify", str(folder), *store, "--json"])
+
+
+def digests(url: str) -> dict[str, str]:
+    """Digest every table."""
+    with psycopg.connect(url) as connection:
+        return {
+            table: str(
+                connection.execute(
+                    sql.SQL(
+                        "SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM {} t"
+                    ).format(sql.Identifier(table))
+                ).fetchone()
+            )
+            for table in metadata.tables
+        }
+
+
+def is_refused(
+    client: MetaClient, method: MethodDescriptor, requests: Mapping[str, Sequence[Message]]
+) -> bool:
+    """Repeat calls that a running meta answered; true if one of them is refused as a change."""
+    name = method.containing_service.name.removesuffix("Service")
+    stub = getattr(client, re.sub(r"\B(?=[A-Z])", "_", name).lower())
+    if method.client_streaming or method.server_streaming:
+        return False
+    for request in requests.get(method.name, [GetMessageClass(method.input_type)()]):
+        try:
+            getattr(stub, method.name)(request, timeout=10.0)
+        except RoleRefused:
+            return True
+        except MetaError:
+            continue
+    return False
 
 
 def test_a_backup_of_a_running_installation_is_sound_and_nothing_is_changed(
@@ -111,7 +155,8 @@ def test_the_meta_of_an_inspection_reads_and_refuses_every_change(
 ) -> None:
     folder = tmp_path / "backup"
     with running(meta_settings) as tools:
-        name = tools.meta.catalog.CreateDataset(CreateDatasetRequest(name="web")).name
+        requests = valid_requests(tools.meta)
+        name = tools.meta.catalog.CreateDataset(CreateDatasetRequest(name="web 2")).name
         create(tools, meta_settings, folder)
     before, manifest = bucket(meta_settings), read_manifest(folder)
 
@@ -122,6 +167,11 @@ def test_the_meta_of_an_inspection_reads_and_refuses_every_change(
         listed = client.catalog.ListDatasets(ListDatasetsRequest()).items
         with pytest.raises(RoleRefused, match="for inspection"):
             client.catalog.CreateDataset(CreateDatasetRequest(name="app"))
+        rows = digests(url)
+        refused = {method.name for method in METHODS if is_refused(client, method, requests)}
+        assert digests(url) == rows
+        assert {"DeleteDataset", "CommitOffset", "CreateBackup", "HoldDeletion"} <= refused
+        assert refused.isdisjoint(READING - {"DownloadConfig"})
 
     assert name in {each.name for each in listed}
     assert bucket(meta_settings) == before

@@ -1,13 +1,18 @@
 """A tenant beside a hostile one that is at every bound at once: its calls, exports and queries.
 
-Rounds alone and beside the hostile tenant take turns, on one meta, collector and gateway. A call of
-the neighbour costs the CPU time that it cost alone, so its number of calls tells the CPU time that
-it had. Its fair share is half of what a process used, or all that it used alone, if that is less.
-The hostile senders give way to other processes (nice 19), as they have their own machines.
+Latencies and refusals are those of all processes at once. Shares of CPU time are measured process
+by process, since a neighbour that waits for another process asks for less. Each has three phases:
+the neighbour alone, beside a twin that does the same, and beside the hostile tenant. Beside the
+twin half of the process's CPU time is the neighbour's, which tells the CPU time of a call; the
+number of its calls then tells what it had beside the hostile tenant. Its fair share is half of what
+the process used, or what its calls alone take, if that is less: it asks for no more.
+
+Hostile senders give way to other processes (nice 19), as they have their own machines.
 """
 
 import json
 import os
+import random
 import shutil
 import statistics
 import subprocess
@@ -15,10 +20,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -44,7 +49,8 @@ ROUNDS, SECS = 5, 4.0
 SHARE_MIN, P99_RATIO_MAX = 0.8, 2.5
 SEGMENTS, DATASETS = 20_000, 5
 # Of the neighbour: enough that something of it waits at any time, for fair shares to show.
-CALLERS, EXPORT_BYTES, EXPORTS_IN_FLIGHT, QUERIES_IN_FLIGHT = 32, 200, 64, 8
+CALLERS, QUERIES_IN_FLIGHT = 128, 8
+EXPORT_BYTES, EXPORTS_IN_FLIGHT, EXPORTS_OF_CALLER = 200, 256, 120
 # Tokens of the hostile tenant, by each of which it sends; its queries, and bytes of an export.
 HOSTILE_TOKENS, HOSTILE_CALLS, HOSTILE_QUERIES = 4, 512, 80
 START_SECS = 4.0
@@ -78,39 +84,71 @@ class Scene:
     collector: RunningCollector
     gateway: BenchGateway
     neighbour: BenchTenant
+    twin: BenchTenant
     hostile: BenchTenant
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Work of a process for the neighbour in one phase; times in seconds."""
+    """Work of a process for a tenant in one phase, and the CPU time of the process."""
 
     calls: float
     p99_ms: float
     cpu_secs: float
 
 
+@dataclass(frozen=True, slots=True)
+class ShareRound:
+    """Work of one process for the neighbour: alone, beside its twin, beside the hostile tenant."""
+
+    alone: Served
+    beside_twin: Served
+    beside: Served
+
+    @property
+    def share(self) -> float:
+        """The CPU time that the neighbour had beside the hostile tenant, of its fair share."""
+        call_secs = self.beside_twin.cpu_secs / 2 / self.beside_twin.calls
+        fair_secs = min(self.alone.calls * call_secs, self.beside.cpu_secs / 2)
+        return self.beside.calls * call_secs / fair_secs
+
+
 def run() -> list[Result]:
-    """Measure five rounds, of two phases each."""
+    """Measure five rounds of shares, and of latencies."""
+    shares: dict[str, list[float]] = {name: [] for name in WORKS}
+    alone, beside = list[dict[str, Served]](), list[dict[str, Served]]()
     with _scene() as scene:
-        _phase(scene)
-        alone, beside = list[dict[str, Served]](), list[dict[str, Served]]()
+        _phase(scene, [scene.neighbour], WORKS)
         for _ in range(ROUNDS):
-            alone.append(_phase(scene))
-            with _under_attack(scene):
-                beside.append(_phase(scene))
+            for name in WORKS:
+                shares[name].append(_share(scene, name))
+            alone.append(_phase(scene, [scene.neighbour], WORKS))
+            with _under_attack(scene, WORKS):
+                beside.append(_phase(scene, [scene.neighbour], WORKS))
+            for name in WORKS:
+                times = f"{alone[-1][name].p99_ms:.0f}, {beside[-1][name].p99_ms:.0f} ms"
+                print(f"  {name}: p99 alone and beside the hostile tenant {times}", flush=True)
     return [
         result
-        for name in ("meta", "collector", "gateway")
-        for result in _results(name, [a[name] for a in alone], [b[name] for b in beside])
+        for name in WORKS
+        for result in _results(name, shares[name], *([p[name] for p in q] for q in (alone, beside)))
     ]
 
 
-def _results(name: str, alone: Sequence[Served], beside: Sequence[Served]) -> Iterator[Result]:
-    shares = []
-    for quiet, busy in zip(alone, beside, strict=True):
-        used_secs = busy.calls * quiet.cpu_secs / quiet.calls
-        shares.append(used_secs / min(quiet.cpu_secs, busy.cpu_secs / 2))
+def _share(scene: Scene, name: str) -> float:
+    """Measure the neighbour's share of one process, with the hostile tenant at its bounds."""
+    alone = _phase(scene, [scene.neighbour], [name])
+    beside_twin = _phase(scene, [scene.neighbour, scene.twin], [name])
+    with _under_attack(scene, [name]):
+        beside = _phase(scene, [scene.neighbour], [name])
+    measured = ShareRound(alone[name], beside_twin[name], beside[name])
+    print(f"  {name}: {measured.share:.2f} of the fair share; {measured}", flush=True)
+    return measured.share
+
+
+def _results(
+    name: str, shares: Sequence[float], alone: Sequence[Served], beside: Sequence[Served]
+) -> Iterator[Result]:
     yield compare(
         f"hostile_tenant_{name}_share",
         min(shares),
@@ -132,44 +170,54 @@ def _results(name: str, alone: Sequence[Served], beside: Sequence[Served]) -> It
     )
 
 
-def _phase(scene: Scene) -> dict[str, Served]:
-    """Let the neighbour call, export and query at once; a refused call is an error."""
-    works = {"meta": _find, "collector": _export, "gateway": _query}
+def _phase(scene: Scene, tenants: Sequence[BenchTenant], names: Iterable[str]) -> dict[str, Served]:
+    """Let tenants give processes work at once; a refused call is an error.
+
+    Returns the mean of the tenants' calls, and the p99 of the first tenant.
+    """
     clocks: dict[str, Callable[[], float]] = {
         "meta": TreeClock(scene.server.pid),
         # The neighbour has no use for the processes that convert JSON.
         "collector": partial(own_cpu_seconds, scene.collector.pid),
         "gateway": TreeClock(scene.gateway.pid),
     }
-    before = {name: clock() for name, clock in clocks.items()}
-    with ThreadPoolExecutor(len(works)) as pool:
-        begun = {name: pool.submit(work, scene) for name, work in works.items()}
-        rates = {name: future.result() for name, future in begun.items()}
-    return {name: Served(*rates[name], clocks[name]() - before[name]) for name in works}
+    with ThreadPoolExecutor() as pool:
+        before = {name: clock() for name, clock in clocks.items()}
+        begun = {
+            name: [pool.submit(WORKS[name], scene, tenant) for tenant in tenants] for name in names
+        }
+        served = {}
+        for name, futures in begun.items():
+            rates = [future.result() for future in futures]
+            calls = statistics.mean(rate[0] for rate in rates)
+            served[name] = calls, rates[0][1]
+    return {name: Served(*served[name], clocks[name]() - before[name]) for name in served}
 
 
-def _find(scene: Scene) -> tuple[float, float]:
-    security = CallSecurity(auth_tokens=scene.neighbour.readers)
-    load = CallLoad(scene.server.address, FIND, [[_GOOD]] * CALLERS, SECS, security=security)
-    rates = call_load.run(load)
+def _find(scene: Scene, tenant: BenchTenant) -> tuple[float, float]:
+    return _rates(CallLoad(scene.server.address, FIND, [[_GOOD]] * CALLERS, SECS), tenant.readers)
+
+
+def _export(scene: Scene, tenant: BenchTenant) -> tuple[float, float]:
+    """Export again and again, each time something else."""
+    payload, seed = otlp_load.log_payload(EXPORT_BYTES, random.Random(7)), os.urandom(4).hex()
+    exports = [
+        [
+            payload.replace(otlp_load.MARK, f"{seed}{caller:04x}{number:04x}".encode())
+            for number in range(EXPORTS_OF_CALLER)
+        ]
+        for caller in range(EXPORTS_IN_FLIGHT)
+    ]
+    load = CallLoad(scene.collector.grpc_address, otlp_load.EXPORT, exports, SECS)
+    return _rates(load, tenant.senders)
+
+
+def _rates(load: CallLoad, tokens: Sequence[str]) -> tuple[float, float]:
+    rates = call_load.run(replace(load, security=CallSecurity(auth_tokens=tokens)))
     return rates.calls, rates.p99_ms
 
 
-def _export(scene: Scene) -> tuple[float, float]:
-    accepted = otlp_load.run(
-        otlp_load.OtlpLoad(
-            scene.collector.grpc_address,
-            scene.neighbour.senders[0],
-            EXPORT_BYTES,
-            EXPORTS_IN_FLIGHT,
-            SECS,
-        )
-    )
-    assert accepted.refused == 0, f"{accepted.refused} exports of the neighbour were refused"
-    return accepted.total_bytes, accepted.p99_ms or 1e3 * SECS
-
-
-def _query(scene: Scene) -> tuple[float, float]:
+def _query(scene: Scene, tenant: BenchTenant) -> tuple[float, float]:
     """Ask again and again, some at a time."""
     until = time.perf_counter() + SECS
 
@@ -182,10 +230,12 @@ def _query(scene: Scene) -> tuple[float, float]:
         return times
 
     with ThreadPoolExecutor(QUERIES_IN_FLIGHT) as pool:
-        readers = scene.neighbour.readers
-        tokens = [readers[n % len(readers)] for n in range(QUERIES_IN_FLIGHT)]
+        tokens = [tenant.readers[n % len(tenant.readers)] for n in range(QUERIES_IN_FLIGHT)]
         times = sorted(each for part in pool.map(ask, tokens) for each in part)
     return len(times), times[len(times) * 99 // 100]
+
+
+WORKS = {"meta": _find, "collector": _export, "gateway": _query}
 
 
 def _asked(gateway: BenchGateway, token: str, question: dict[str, str]) -> tuple[int, bytes]:
@@ -200,8 +250,23 @@ def _asked(gateway: BenchGateway, token: str, question: dict[str, str]) -> tuple
 
 
 @contextmanager
-def _under_attack(scene: Scene) -> Iterator[None]:
-    """Keep the hostile tenant at all of its bounds while the block runs."""
+def _under_attack(scene: Scene, names: Iterable[str]) -> Iterator[None]:
+    """Keep the hostile tenant at all of its bounds in processes while the block runs."""
+    attacks = {
+        "meta": _hostile_calls,
+        "collector": _hostile_exports,
+        "gateway": _hostile_queries,
+    }
+    with ExitStack() as stack:
+        for name in names:
+            stack.enter_context(attacks[name](scene))
+        time.sleep(START_SECS)
+        yield
+
+
+@contextmanager
+def _hostile_calls(scene: Scene) -> Iterator[None]:
+    """Make more of the widest calls at a time than a tenant has, and create datasets."""
     hostile, address = scene.hostile, scene.server.address
     names = [CreateDatasetRequest(name=f"more-{n}").SerializeToString() for n in range(1_000)]
     loads = [
@@ -215,12 +280,17 @@ def _under_attack(scene: Scene) -> Iterator[None]:
                 address, method, requests, 3_600.0, security=security, may_be_refused=True
             )
             stack.enter_context(call_load.sending(load, NICENESS))
-        for token, kind in zip(hostile.senders, KINDS, strict=True):
-            collector = scene.collector
-            busy = HostileLoad(kind, collector.grpc_address, collector.http_address, token)
-            stack.enter_context(hostile_load.running(busy))
-        stack.enter_context(_hostile_queries(scene))
-        time.sleep(START_SECS)
+        yield
+
+
+@contextmanager
+def _hostile_exports(scene: Scene) -> Iterator[None]:
+    """Send exports of all kinds, each by a token."""
+    collector = scene.collector
+    with ExitStack() as stack:
+        for token, kind in zip(scene.hostile.senders, KINDS, strict=True):
+            load = HostileLoad(kind, collector.grpc_address, collector.http_address, token)
+            stack.enter_context(hostile_load.running(load))
         yield
 
 
@@ -258,18 +328,20 @@ def _scene() -> Iterator[Scene]:
         "META_AUTH_TOKEN": ADMIN_TOKEN,
         "META_REQUIRE_AUTHENTICATION": "true",
         "META_DATABASE_CALLER_ROLE": "segplane_callers",
+        # Otherwise exports wait for the time of a flush, not for the collector.
+        "META_FLUSH_TIMEOUT_MS": "50",
     }
     access = {"GATEWAY_AUTH_TOKEN": ADMIN_TOKEN, "GATEWAY_META_AUTH_TOKEN": ADMIN_TOKEN}
     try:
         with bench_postgres() as postgres, bench_server(postgres.url, settings) as server:
-            neighbour, hostile = (_tenant(server, name) for name in ("neighbour", "hostile"))
+            tenants = [_tenant(server, name) for name in ("neighbour", "twin", "hostile")]
             segment_rows.load(server.database_url, SEGMENTS)
             token = {"COLLECTOR_META_AUTH_TOKEN": ADMIN_TOKEN, "COLLECTOR_ID": "bench"}
             with (
                 running_collector(server.address, **token) as collector,
                 bench_gateway(server.address, access) as gateway,
             ):
-                yield Scene(server, collector, gateway, neighbour, hostile)
+                yield Scene(server, collector, gateway, *tenants)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

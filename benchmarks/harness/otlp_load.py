@@ -18,7 +18,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData, SeverityNumber
 
 EXPORT = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
 WARM_UP_SECS = 1.0
-_MARK = b"<16 bytes apart>"
+MARK = b"<16 bytes apart>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def log_payload(size_bytes: int, rnd: random.Random) -> bytes:
             record.attributes.add(key=key).value.string_value = rnd.randbytes(8).hex()
         record.trace_id, record.span_id = rnd.randbytes(16), rnd.randbytes(8)
         written += record.ByteSize() + 3
-    scope.log_records[0].body.string_value = _MARK.decode()
+    scope.log_records[0].body.string_value = MARK.decode()
     return data.SerializeToString()
 
 
@@ -93,7 +93,7 @@ class _Sender:
         self._load = load
         rnd = random.Random(7)
         payloads = [log_payload(load.export_bytes, rnd) for _ in range(8)]
-        self._halves = [payload.split(_MARK, 1) for payload in payloads]
+        self._halves = [payload.split(MARK, 1) for payload in payloads]
         self._free = threading.Semaphore(load.in_flight)
         self._lock = threading.Lock()
         self._counted_from = 0.0

@@ -16,8 +16,9 @@ from meta.metrics import BUFFER_LIMIT_BYTES, BUFFERED_BYTES
 from segments.otlp.content import PayloadFacts
 from segments.signals import Signal
 
-# Long enough for bodies under way to arrive; a store or a meta that is slow takes longer.
-ROOM_WAIT_SECS = 0.25
+# Long enough for bodies under way to arrive, on a busy machine too; a store or a meta that is slow
+# takes longer.
+ROOM_WAIT_SECS = 2.0
 # Memory of an export in addition to its payload.
 OVERHEAD_BYTES = 512
 # Tokens in one batch: each routes to at most three datasets, and a commit names at most 1,000.

@@ -167,7 +167,9 @@ class Pipeline:
                 return await occupy(raw, context, principal, cost)
             is_bounded = not principal.is_shared
             async with self.threads.thread(principal.account, cost, is_bounded=is_bounded):
-                return await occupy(raw, context, principal, cost)
+                reply = await occupy(raw, context, principal, cost)
+                cost.wire_bytes = len(raw) + len(reply)
+                return reply
 
         return run
 

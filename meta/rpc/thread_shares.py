@@ -22,8 +22,10 @@ HALF_LIFE_SECS = 0.5
 BUSY_SECS = 0.15
 # A subject with less recent CPU time is idle.
 IDLE_SECS = 0.0005
-# CPU time of a call on the event loop, in addition to that of its thread.
+# CPU time of a call on the event loop and in gRPC's threads, in addition to that of its own thread;
+# and of each byte of its request and reply.
 LOOP_SECS = 0.0003
+LOOP_BYTE_SECS = 5e-9
 COUNT_PAUSE_SECS = 0.1
 # A call that has held a thread for so long waits for something else, such as a lock of Postgres, if
 # it computed for less than a tenth of what an equal part of one core gives each call. It is then
@@ -34,9 +36,10 @@ COMPUTING_PART = 0.1
 
 @dataclass(slots=True, eq=False)
 class CallCost:
-    """CPU time of a call in threads, in seconds, and its trace if that is recorded."""
+    """CPU time of a call in threads, its bytes on the wire, and its trace if that is recorded."""
 
     cpu_secs: float = 0.0
+    wire_bytes: int = 0
     exemplar: dict[str, str] | None = None
     # The thread that counts now, and its CPU time at the beginning.
     _counting: tuple[int, float] | None = None
@@ -70,7 +73,7 @@ class _Share:
 
     used_secs: float = 0.0
     used_at: float = 0.0
-    is_restricted: bool = False
+    limit: int = 0
     # The calls that hold a thread, and since when; those of them that do not compute.
     holders: dict[CallCost, float] = field(default_factory=dict)
     stalled: frozenset[CallCost] = frozenset()
@@ -92,9 +95,13 @@ class _Share:
 class ThreadShares:
     """The shares of all subjects; used on the event loop only.
 
-    A subject may hold `most` threads. In a busy process, a subject that has used more than its part
-    of the recent CPU time may hold RESTRICTED_THREADS as long as calls of its own wait. Calls that
-    hold a thread without computing do not count as these, and still count as its `most`.
+    A subject may hold `most` threads. In a busy process, a subject that has recently used more CPU
+    time than the average may hold RESTRICTED_THREADS, and one more after each call that ends while
+    it has used less. Calls that hold a thread without computing do not count as these, and still
+    count as its `most`.
+
+    Subjects have a weight in the average: their own part of the CPU time. Otherwise subjects that
+    ask for little would lower it, until all that ask for much were above it and none came first.
     """
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -103,6 +110,7 @@ class ThreadShares:
         self._shares: dict[str, _Share] = {}
         self._active = 0
         self._used_secs = 0.0
+        self._used_squared = 0.0
         self._counted_at = -math.inf
 
     def __len__(self) -> int:
@@ -120,7 +128,7 @@ class ThreadShares:
     ) -> AsyncIterator[None]:
         """Hold a thread of a subject's, first come first served; counts the cost at its end."""
         self._count()
-        share = self._shares.setdefault(subject, _Share(used_at=self._clock()))
+        share = self._shares.setdefault(subject, _Share(used_at=self._clock(), limit=self._most))
         if is_bounded and (share.waiting or not self._has_room(share)):
             count_restricted(SUBJECT, "threads")
             await self._turn(share, cost)
@@ -130,9 +138,8 @@ class ThreadShares:
             yield
         finally:
             _leave(share, cost)
-            used_secs = cost.cpu_secs + LOOP_SECS
-            share.used_secs = share.used(self._clock()) + used_secs
-            self._used_secs += used_secs
+            self._add(share, cost.cpu_secs + LOOP_SECS + LOOP_BYTE_SECS * cost.wire_bytes)
+            share.limit = min(self._most, share.limit + 1)
             self._count()
             self._wake(share)
 
@@ -184,13 +191,18 @@ class ThreadShares:
 
     def _limit(self, share: _Share) -> int:
         """The threads that a subject may hold now."""
-        is_contended = self._active > 1 and self._used_secs > BUSY_SECS
-        # Otherwise a restricted subject would soon be below its part, and begin many calls at once.
-        is_held = share.is_restricted and bool(share.waiting)
-        share.is_restricted = is_contended and (
-            is_held or share.used(self._clock()) * self._active > self._used_secs
-        )
-        return min(self._most, RESTRICTED_THREADS) if share.is_restricted else self._most
+        if self._active <= 1 or self._used_secs <= BUSY_SECS:
+            share.limit = self._most
+        elif share.used(self._clock()) > self._used_squared / self._used_secs:
+            share.limit = min(self._most, RESTRICTED_THREADS)
+        return share.limit
+
+    def _add(self, share: _Share, used_secs: float) -> None:
+        """Count CPU time that a subject has used."""
+        before_secs = share.used(self._clock())
+        share.used_secs = before_secs + used_secs
+        self._used_secs += used_secs
+        self._used_squared += share.used_secs**2 - before_secs**2
 
     def _count(self) -> None:
         """Count the active subjects and what all used, now and then; forget the idle ones."""
@@ -201,6 +213,7 @@ class ThreadShares:
         used = {subject: share.used(now) for subject, share in self._shares.items()}
         self._active = sum(secs > IDLE_SECS for secs in used.values())
         self._used_secs = sum(used.values())
+        self._used_squared = sum(secs * secs for secs in used.values())
         for subject, secs in used.items():
             share = self._shares[subject]
             if secs <= IDLE_SECS and not share.holders and not share.waiting:

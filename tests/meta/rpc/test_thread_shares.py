@@ -65,7 +65,7 @@ def in_loop(test: Callable[[Work], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
-def test_who_used_most_of_a_busy_process_has_one_thread_until_nothing_of_it_waits() -> None:
+def test_the_subject_that_used_most_of_a_busy_process_gets_threads_back_one_by_one() -> None:
     async def test(work: Work) -> None:
         await work.use("hostile", 0.5)
         await work.use("good", 0.1)
@@ -96,6 +96,9 @@ def test_who_used_most_of_a_busy_process_has_one_thread_until_nothing_of_it_wait
         pytest.param({"heavy": 0.02, "good": 0.001}, MOST, id="the process is not busy"),
         pytest.param({"good": 0.5, "heavy": 0.1}, MOST, id="others use more"),
         pytest.param({"heavy": 0.5, "good": 0.1}, 1, id="it uses most"),
+        pytest.param(
+            {"hostile": 0.5, "idle": 0.01, "heavy": 0.3}, MOST, id="beside one that asks for little"
+        ),
     ],
 )
 def test_threads_of_a_subject_depend_on_what_others_use(
@@ -108,6 +111,23 @@ def test_threads_of_a_subject_depend_on_what_others_use(
         end, tasks = await work.begin("heavy", 2 * MOST)
 
         assert len(work.running) == expected
+        end.set()
+        await asyncio.gather(*tasks)
+
+    in_loop(test)
+
+
+def test_bytes_on_the_wire_count_as_the_cpu_time_that_they_take() -> None:
+    async def test(work: Work) -> None:
+        await work.use("good", 0.3)
+        cost = CallCost(cpu_secs=0.1)
+        async with work.shares.thread("heavy", cost):
+            cost.wire_bytes = 100_000_000
+        work.now += COUNT_PAUSE_SECS
+
+        end, tasks = await work.begin("heavy", MOST)
+
+        assert work.running == ["heavy"]
         end.set()
         await asyncio.gather(*tasks)
 

@@ -12,11 +12,11 @@ from meta.client import MetaClient
 from meta.errors import MetaError, VersionExpired
 from meta.process.installed import installed_release
 from meta.store.backups import snapshots
-from meta.store.backups.snapshots import Snapshot
+from meta.store.backups.snapshots import CopiedSnapshot
 from meta.store.engine.pool import Database
 from meta.v1 import backups_pb2 as pb
 from segments.ids import new_uuid7
-from segplane.backup.manifest import DUMP_NAME, FORMAT, Manifest, write_manifest
+from segplane.backup.manifest import DUMP_NAME, FORMAT, BackupManifest, write_manifest
 from segplane.backup.tools import find_tool, output_of
 from segplane.terminal.whole_files import whole_file
 
@@ -44,7 +44,7 @@ class Copying:
 
 def create(
     client: MetaClient, database: Database, copying: Copying, progress: Callable[[int], None]
-) -> Manifest:
+) -> BackupManifest:
     """Copy the database and return the manifest; `progress` gets the bytes written.
 
     A failure ends the keep and removes what was written. Raises MetaError, ToolFailed,
@@ -58,7 +58,7 @@ def create(
             snapshot, backup = _keep(exits, client, database, copying, backup_id)
             environment = snapshots.environment_of(database)
             size_bytes, digest = _dump(program, snapshot, copying.folder, environment, progress)
-        manifest = Manifest(
+        manifest = BackupManifest(
             FORMAT,
             backup_id,
             snapshot.version,
@@ -91,7 +91,7 @@ def _make_folder(folder: Path) -> None:
 
 def _keep(
     exits: ExitStack, client: MetaClient, database: Database, copying: Copying, backup_id: str
-) -> tuple[Snapshot, pb.Backup]:
+) -> tuple[CopiedSnapshot, pb.Backup]:
     """Open a snapshot whose objects meta keeps; it is closed by `exits`."""
     for attempt in range(1, SNAPSHOTS_MAX + 1):
         with ExitStack() as opened:
@@ -115,7 +115,7 @@ def _keep(
 
 def _dump(
     program: Path,
-    snapshot: Snapshot,
+    snapshot: CopiedSnapshot,
     folder: Path,
     environment: dict[str, str],
     progress: Callable[[int], None],

@@ -1,4 +1,4 @@
-"""Manifest of a backup: the last file that is written to its folder."""
+"""BackupManifest of a backup: the last file that is written to its folder."""
 
 import json
 from dataclasses import asdict, dataclass, fields
@@ -16,7 +16,7 @@ class ManifestUnusable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class BackupManifest:
     """Facts of a copy; times in nanoseconds, by the clock of the database."""
 
     format: int
@@ -34,13 +34,13 @@ class Manifest:
     sha256: str
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
+def write_manifest(folder: Path, manifest: BackupManifest) -> None:
     """Write the manifest, whole or not at all."""
     with whole_file(folder / MANIFEST_NAME, 0o600) as output:
         output.write(json.dumps(asdict(manifest), indent=1).encode() + b"\n")
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> BackupManifest:
     """Read the manifest of a backup. Raises ManifestUnusable."""
     path = folder / MANIFEST_NAME
     try:
@@ -48,7 +48,9 @@ def read_manifest(folder: Path) -> Manifest:
         number = values["format"]
         if number != FORMAT:
             raise ManifestUnusable(f"{path} has format {number}, this release reads {FORMAT}")
-        manifest = Manifest(**{each.name: values[each.name] for each in fields(Manifest)})
+        manifest = BackupManifest(
+            **{each.name: values[each.name] for each in fields(BackupManifest)}
+        )
     except FileNotFoundError:
         raise ManifestUnusable(
             f"there is no {path}: the folder holds no backup, or one that was not completed"

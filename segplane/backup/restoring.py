@@ -10,7 +10,7 @@ from pathlib import Path
 from meta import migrations
 from meta.store.backups import inspection
 from meta.store.engine.pool import Database, DatabaseSettings
-from segplane.backup.manifest import Manifest
+from segplane.backup.manifest import BackupManifest
 from segplane.backup.tools import ToolFailed, output_of
 from segplane.stack.postgres import EmbeddedPostgres
 from segplane.stack.postgres_folder import choose_user, find_install
@@ -24,7 +24,7 @@ class CopyDamaged(Exception):
     """The dump is not the one that its manifest describes; the message is one line."""
 
 
-def check_digest(folder: Path, manifest: Manifest) -> Path:
+def check_digest(folder: Path, manifest: BackupManifest) -> Path:
     """Compare a dump with its manifest and return its path. Raises CopyDamaged."""
     path, digest = folder / manifest.dump, hashlib.sha256()
     try:
@@ -44,7 +44,7 @@ def check_digest(folder: Path, manifest: Manifest) -> Path:
 
 @contextmanager
 def restored(
-    dump: Path, manifest: Manifest, scratch: Path | None, progress: Callable[[str], None]
+    dump: Path, manifest: BackupManifest, scratch: Path | None, progress: Callable[[str], None]
 ) -> Iterator[str]:
     """Restore a dump into a private server; gives the URL of its database, which is read-only.
 

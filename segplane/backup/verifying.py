@@ -20,7 +20,7 @@ from meta.store.engine.pool import Database, DatabaseSettings
 from segments.errors import ObjectMissing
 from segments.location import Stores
 from segments.store.interface import ObjectStore
-from segplane.backup.manifest import Manifest, read_manifest
+from segplane.backup.manifest import BackupManifest, read_manifest
 from segplane.backup.restoring import check_digest, restored
 from segplane.fsck import catalog_check
 from segplane.fsck.catalog_check import Report
@@ -40,7 +40,7 @@ class VerifyReport:
     `unknown_since` are younger. `further_unknown` were not looked at.
     """
 
-    manifest: Manifest
+    manifest: BackupManifest
     check: Report
     unknown_before: UnknownObjects
     unknown_since: UnknownObjects
@@ -101,7 +101,7 @@ def inspected(url: str, stores: Stores) -> Iterator[MetaClient]:
 
 
 def _check(
-    client: MetaClient, store: ObjectStore, manifest: Manifest
+    client: MetaClient, store: ObjectStore, manifest: BackupManifest
 ) -> tuple[Report, tuple[UnknownObjects, UnknownObjects], int]:
     """Run `fsck --deep`; returns unknown objects by age, and the number of further ones."""
     cursor = CatalogCursor()

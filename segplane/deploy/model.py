@@ -50,7 +50,7 @@ class BucketRights:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ProcessPart:
     """Needs of one process. `role` is that of its access token; meta has none.
 
     `probe` is the port that says whether it works, in plain text. A process with `has_spark` needs
@@ -82,10 +82,10 @@ def _metrics(number: int) -> Port:
     return Port("SEGPLANE_METRICS_PORT", number, Protocol.METRICS)
 
 
-PARTS: Mapping[Process, Part] = {
+PARTS: Mapping[Process, ProcessPart] = {
     part.process: part
     for part in (
-        Part(
+        ProcessPart(
             Process.META,
             None,
             (
@@ -95,7 +95,7 @@ PARTS: Mapping[Process, Part] = {
             ),
             BucketRights((WITNESS,), (WITNESS,), (WITNESS,)),
         ),
-        Part(
+        ProcessPart(
             Process.COLLECTOR,
             Role.INGEST,
             (
@@ -105,7 +105,7 @@ PARTS: Mapping[Process, Part] = {
             ),
             BucketRights((INGEST, PROBE), (INGEST, PROBE)),
         ),
-        Part(
+        ProcessPart(
             Process.NURSERY,
             Role.NURSERY,
             (_metrics(9602),),
@@ -115,7 +115,7 @@ PARTS: Mapping[Process, Part] = {
             has_spark=True,
             memory="4g",
         ),
-        Part(
+        ProcessPart(
             Process.MERGE_WORKER,
             Role.MERGE,
             (_metrics(9603),),
@@ -123,13 +123,13 @@ PARTS: Mapping[Process, Part] = {
             has_spark=True,
             memory="4g",
         ),
-        Part(
+        ProcessPart(
             Process.JANITOR,
             Role.JANITOR,
             (_metrics(9604),),
             BucketRights((EVERYTHING,), (PROBE,), (INGEST, DATASETS, TABLES), lists_uploads=True),
         ),
-        Part(
+        ProcessPart(
             Process.GATEWAY,
             Role.GATEWAY,
             (Port("GATEWAY_BIND", 9580, Protocol.HTTP, is_public=True), _metrics(9605)),

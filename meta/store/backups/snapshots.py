@@ -20,7 +20,7 @@ _EXPORT = text("""
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class CopiedSnapshot:
     """An exported snapshot, valid while its transaction is open, and the state that it shows."""
 
     name: str
@@ -31,11 +31,11 @@ class Snapshot:
 
 
 @contextmanager
-def exported(database: Database) -> Iterator[Snapshot]:
+def exported(database: Database) -> Iterator[CopiedSnapshot]:
     """Export a snapshot that other sessions can read until the end of the block."""
     with database.read() as tx:
         tx.execute(_LET_IDLE)
-        yield Snapshot(*tx.execute(_EXPORT).one())
+        yield CopiedSnapshot(*tx.execute(_EXPORT).one())
 
 
 def environment_of(database: Database) -> dict[str, str]:

@@ -7,7 +7,7 @@ from segplane.deploy.compose import addresses
 from segplane.deploy.compose.addresses import CERTIFICATES, SHARED, STORE, STORE_PORT, host_of
 from segplane.deploy.compose.settings import STORE_USER, Secret, environment_of, store_credentials
 from segplane.deploy.images import IMAGES
-from segplane.deploy.model import PARTS, Part, Protocol
+from segplane.deploy.model import PARTS, ProcessPart, Protocol
 from segplane.deploy.processes import Process
 from segplane.deploy.yaml_text import Yaml
 
@@ -142,7 +142,7 @@ def _certificates() -> Service:
     }
 
 
-def _process(part: Part, secret: Secret) -> Service:
+def _process(part: ProcessPart, secret: Secret) -> Service:
     process = part.process
     gateway: Service = {"volumes": [f"certificates:{CERTIFICATES}:ro"]}
     ports = [port.number for port in part.ports]
@@ -178,7 +178,7 @@ def _depends_on(process: Process) -> dict[str, Yaml]:
     return {Process.META.label: ready, **certified}
 
 
-def _probe(part: Part) -> list[str]:
+def _probe(part: ProcessPart) -> list[str]:
     port = part.probe
     scheme, path = {
         Protocol.GRPC: ("grpc", ""),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from segplane.deploy.compose import addresses
-from segplane.deploy.model import PARTS, Part
+from segplane.deploy.model import PARTS, ProcessPart
 from segplane.deploy.processes import Process
 
 # Variables of the files, and what to set them to.
@@ -58,7 +58,7 @@ def environment_of(process: Process, secret: Secret) -> dict[str, str]:
     }
 
 
-def _ports(part: Part) -> dict[str, str]:
+def _ports(part: ProcessPart) -> dict[str, str]:
     return {
         port.setting: str(port.number)
         if port.setting == "SEGPLANE_METRICS_PORT"
